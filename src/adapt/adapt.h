@@ -147,6 +147,10 @@ void thrum__adapt_fork_ended(pid_t child, int status);
 void thrum__adapt_fork_made(uint64_t file, pid_t process, const uint64_t name[2]);
 /* Returns the process that made a file; 0: it isn't known, or its children may be to remove it. */
 pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed);
+/* This process has started another one, there. */
+void thrum__adapt_fork_started(pid_t process, const void *caller);
+/* Returns the process that started another one, and where: an address in it; 0: it isn't known. */
+pid_t thrum__adapt_fork_starter(pid_t process, const void **caller);
 /* This process is about to fork: it may leave the files to its child. */
 void thrum__adapt_fork_shares(void);
 /* It could not, for this reason: a negative enum thrum_error. */

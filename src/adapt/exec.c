@@ -157,6 +157,7 @@ static void note_child(pid_t process, const void *caller, bool got_held)
 	atomic_store(&children[process % CHILDREN].caller, caller);
 	atomic_store(&children[process % CHILDREN].got_held, got_held);
 	atomic_store(&children[process % CHILDREN].process, process);
+	thrum__adapt_fork_started(process, caller);
 }
 
 const void *thrum__adapt_started_at(pid_t process)

@@ -119,6 +119,26 @@ void thrum__adapt_fork_failed(int error)
 	atomic_fetch_add(&forks->failed, 1);
 }
 
+void thrum__adapt_fork_started(pid_t process, const void *caller)
+{
+	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
+
+	atomic_store(&started->process, 0);
+	atomic_store(&started->by, getpid());
+	atomic_store(&started->caller, (uintptr_t)caller);
+	atomic_store(&started->process, process);
+}
+
+pid_t thrum__adapt_fork_starter(pid_t process, const void **caller)
+{
+	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
+	bool is_known = atomic_load(&started->process) == process;
+	pid_t by = atomic_load(&started->by);
+
+	*caller = (const void *)(uintptr_t)atomic_load(&started->caller);
+	return is_known && atomic_load(&started->process) == process ? by : 0;
+}
+
 /* ---- Files ------------------------------------------------------------------------------------ */
 
 static _Atomic bool has_made;

@@ -19,17 +19,23 @@
 
 struct thrum__read_format;
 
+/* A place in a file of code. */
+enum thrum__read_place {
+	THRUM__PLACE_BEGINS,  /* a function or a variable begins there */
+	THRUM__PLACE_RETURNS, /* a call returns there: the site is where the call is */
+	THRUM__PLACE_WITHIN /* the same; the name also tells into which function that one is inlined */
+};
+
 /* Finds names for addresses in files of code: see source/symbols.c. */
 struct thrum__read_namer {
 	void *owner;
 	/*
 	 * Names the place at `offset`, less the address of the module, in the file `path`, if the
-	 * file's build id is `build_id`; "" stands for any. is_return: a call returns to that place,
-	 * and the site is where the call is; else it is where a function or a variable begins.
-	 * Fills in *site, whose strings the namer owns, and returns true; or returns false.
+	 * file's build id is `build_id`; "" stands for any. Fills in *site, whose strings the namer
+	 * owns, and returns true; or returns false.
 	 */
 	bool (*name)(void *owner, const char *path, const char *build_id, uint64_t offset,
-		bool is_return, struct thrum_trace_site *site);
+		enum thrum__read_place, struct thrum_trace_site *site);
 };
 
 /* The part of a trace that all formats share. A format's reader has it as its first member. */

@@ -158,27 +158,38 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, uint64_t address, Dwarf_Addr *bia
 }
 
 /* Finds the function around an address, and the line in it. Code that is inlined from a library's
- * header counts as the line that calls it. Leaves the members of *site alone that aren't known. */
-static void name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_trace_site *site)
+ * header counts as the line that calls it. Leaves the members of *site alone that aren't known, and *outer,
+ * the function into which it is inlined. */
+static void name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_trace_site *site,
+	const char **outer)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = unit_of(module, address, &bias), *inner = NULL, *scopes = NULL;
 	Dwarf_Line *place = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
 	const char *path = place ? dwarf_linesrc(place, NULL, NULL) : NULL;
 	int line = 0, count = 0;
+	bool is_whole = false;
 
 	if (!path || dwarf_lineno(place, &line) < 0)
 		return;
 	if (dwarf_getscopes(unit, address - bias, &inner) > 0)
 		count = dwarf_getscopes_die(inner, &scopes);
-	for (int i = 0; i < count && !site->function; i++) {
+	for (int i = 0; i < count && !is_whole; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 		bool is_inlined = tag == DW_TAG_inlined_subroutine;
 
-		if (is_inlined && is_system_header(path))
+		if (is_inlined && !site->function && is_system_header(path)) {
 			find_call(unit, &scopes[i], &path, &line);
-		else if (is_inlined || tag == DW_TAG_subprogram)
-			site->function = dwarf_diename(&scopes[i]);
+		} else if (is_inlined || tag == DW_TAG_subprogram) {
+			const char *name = dwarf_diename(&scopes[i]);
+
+			/* A part of a function may be one of its own, with the same name. */
+			if (!site->function)
+				site->function = name;
+			else if (name && strcmp(name, site->function) != 0)
+				*outer = name;
+			is_whole = *outer || !is_inlined;
+		}
 	}
 	site->file = short_path(path, folder_of(unit));
 	site->line = (uint32_t)line;
@@ -228,11 +239,22 @@ static const char *keep_name(struct symbols *symbols, const char *name)
 	return kept;
 }
 
+/* Keeps the name of an inlined function with that of the one around it. */
+static const char *join_names(struct symbols *symbols, const char *name, const char *outer)
+{
+	char text[600];
+
+	snprintf(text, sizeof text, "%.250s in %.250s", name, outer);
+	return keep_text(symbols, text);
+}
+
 static bool name_address(void *owner, const char *path, const char *build_id, uint64_t offset,
-	bool is_return, struct thrum_trace_site *site)
+	enum thrum__read_place place, struct thrum_trace_site *site)
 {
 	struct symbols *symbols = owner;
 	struct file *file = symbols->files;
+	bool is_return = place != THRUM__PLACE_BEGINS;
+	const char *outer = NULL;
 
 	while (file && strcmp(file->path, path) != 0)
 		file = file->next;
@@ -245,7 +267,7 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 	struct thrum_trace_site found = {.file = path};
 
 	if (is_return)
-		name_by_dwarf(file->module, address, &found);
+		name_by_dwarf(file->module, address, &found, &outer);
 	if (!found.function) {
 		GElf_Off distance = 0;
 		GElf_Sym symbol;
@@ -260,18 +282,21 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 		bool is_table = strncmp(found.function, "_ZTV", 4) == 0 && distance == 16;
 
 		if (!is_return && distance > 0 && !is_table) {
-			struct thrum_trace_site place = {.file = path};
+			struct thrum_trace_site within = {.file = path};
 			char text[300];
 
 			snprintf(text, sizeof text, "%.250s+%llu", found.function,
 				(unsigned long long)distance);
 			/* Within a function it is a place to which a call returns. */
 			if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-				name_by_dwarf(file->module, address - 1, &place);
-			found.function = place.function ? place.function : keep_text(symbols, text);
+				name_by_dwarf(file->module, address - 1, &within, &outer);
+			found.function = within.function ? within.function
+							 : keep_text(symbols, text);
 		}
 	}
 	site->function = keep_name(symbols, found.function);
+	if (place == THRUM__PLACE_WITHIN && outer)
+		site->function = join_names(symbols, site->function, keep_name(symbols, outer));
 	site->file = keep_text(symbols, found.file);
 	site->line = found.line;
 	return true;

@@ -19,20 +19,28 @@ hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), sta
 hangs behind '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs parent '\(filter\)( of parent)?: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+# The place where the process itself waits.
+has behind why '\(filter\)[^:]*: Waits for [^[]*\[.*ends\.c:[0-9]* (read_all|start_filter)'
 hangs masked 'process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by process [0-9]* \(worker\)'
 hangs noisy 'process [0-9]* \(sh\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs lint 'write of process [0-9]* at put in[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+has lint why 'process [0-9]* \(checker\)[^:]*: Waits for .write of process [0-9]* at put in complain'
 hangs aside '^no findings'
 hangs moved '^no findings'
 hangs working '^no findings'
 hangs busy '^no findings'
 hangs late '^no findings'
 hangs agreed '^no findings'
-for case in own input child full noisy; do
+for case in own input child full noisy lint; do
 	has "$case" why '^deadlock'
+done
+# Nobody knows where in another program a process waits.
+for case in input noisy; do
+	"$THRUM" why "$case.thrum" 2>&1 | grep -E 'of process [0-9]* at ' && wrong "$case: a place in a stranger"
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread masked working noisy aside moved; do
+for case in own input child full stray anew behind parent busy unread masked working noisy lint aside moved; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

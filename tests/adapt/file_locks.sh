@@ -14,7 +14,8 @@ same kept "$programs/file_locks" kept
 has kept why 'release of file lock lock in process [0-9]* \(background\), started by .*never resolves'
 same circle "$programs/file_locks" circle
 has circle why '^deadlock \(certain\)'
-has circle why 'process [0-9]* \(other\)[^:]*: Waits for .release of file lock lock in this process'
+has circle why 'process [0-9]* \(other\)[^:]*: Waits for .lock of process [0-9]* at (lock_file|circle)'
+has circle why 'lock of process [0-9]* at (lock_file|circle)[^:]*: Waits for .release of file lock lock in this process'
 
 # The locks are given back after a while.
 for case in hook anew whole kept circle; do

@@ -21,6 +21,20 @@ misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by ser
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
 
+# A watch of epoll that was changed, and asks for data no more; and its healthy likes.
+for case in unread taken; do
+	same "held-$case" "$programs/held_back" "$case"
+done
+has held-unread why 'Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
+has held-taken why 'Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
+for case in thread timer limit patience; do
+	same "held-$case" "$programs/held_back" "$case"
+	has "held-$case" why '^no findings'
+	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"
+done
+same held-mute "$programs/held_back" mute
+"$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
+
 # Such a wait isn't divided.
 same handler "$programs/missed" handler
 has handler dump 'label +a signal'

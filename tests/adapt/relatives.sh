@@ -17,10 +17,11 @@ hangs() {
 	wait "$recorder"
 	has "$1" why "$2"
 }
-hangs half 'process [0-9]* \(renderer\)[^:]*: Waits for .other end of socket [0-9]* in this process'
+hangs half 'read of process [0-9]* at [a-z_]*[^:]*: Waits for .other end of socket [0-9]* in this process'
 hangs lock 'Waits for .release of the file.s lock for process [0-9]* \(relatives\)'
 hangs slots 'other end of socket [0-9]* in this process[^:]*: Waits for .slots[^ ]*/relatives'
-hangs ring 'process [0-9]* \(checker\)[^:]*: Waits for .process [0-9]* \(parser\)'
+hangs ring 'read of process [0-9]* at [a-z_]*[^:]*: Waits for .process [0-9]* \(parser\)'
+has ring why 'process [0-9]* \(checker\)[^:]*: Waits for .read of process [0-9]* at (get|filter)'
 for case in half lock slots ring; do
 	has "$case" why '^deadlock \(certain\)'
 done

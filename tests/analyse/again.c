@@ -82,7 +82,7 @@ static void a_source_is_not_made_again(void **state)
 	story_tell("95" MS "wait 9 3\n100" MS "wait 2 3\n");
 	expect(THRUM__STEP_NOT_AGAIN, 30, 3, 0);
 	tell_rounds(3, 2); /* another one is there */
-	story_tell("101" MS "create 1 20 handle\n101" MS "label 20 \"idle drain\n");
+	story_tell("101" MS "create 1 20 handle =7\n101" MS "label 20 \"idle drain\n");
 	expect(-1, 0, 0, 0);
 }
 

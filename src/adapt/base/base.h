@@ -371,7 +371,7 @@ void thrum__adapt_go_on(struct pause *);
 bool thrum__adapt_is_paused(void);
 
 /* A wait of the running task. */
-#define WAIT_ALSO 10
+#define WAIT_ALSO 14
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
@@ -409,6 +409,12 @@ void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
  * errno. */
 void thrum__adapt_wait_end(struct wait *);
+/* Whether two processes have the same code before an address, to which a call returns: so both name it alike.
+ * Changes errno. */
+bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *address);
+/* The call in which another process waits: its main thread. NULL: it isn't known, as the process is no copy
+ * of this one, or runs. Changes errno. */
+const void *thrum__adapt_waits_in(pid_t self, pid_t process);
 /* Ends a wait as that does, and begins one for this task instead, which ends with the new wait. */
 void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *caller);
 

@@ -37,11 +37,13 @@ struct cell {
 	_Atomic uint64_t request; /* an operation of the object that is under way */
 	cell_function *finalize;  /* the program's callback for its end */
 	_Atomic bool is_limited;  /* it was started with a time limit */
-	int number;               /* a descriptor or signal, or how many use the cell */
-	int watched;              /* the descriptor whose data it waits for; -1: for others */
-	uint32_t watch;           /* and its number: see look/removed.c */
-	const char *noun;         /* for labels */
-	bool is_named;            /* the program named it */
+	/* When a timer came last, and the time before, by rough_time. */
+	_Atomic int64_t came[2];
+	int number;       /* a descriptor or signal, or how many use the cell */
+	int watched;      /* the descriptor whose data it waits for; -1: for others */
+	uint32_t watch;   /* and its number: see look/removed.c */
+	const char *noun; /* for labels */
+	bool is_named;    /* the program named it */
 };
 
 /* Returns the cell of an object with these callbacks, and makes it if there is none. Ends the tasks

@@ -13,6 +13,8 @@
 
 #include "adapt/base/base.h"
 
+#define IGNORED_FIELD 31 /* of "/stat", behind the process's name: see proc_pid_stat(5) */
+
 char *thrum__adapt_process_path(char *to, pid_t process)
 {
 	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
@@ -244,6 +246,61 @@ int thrum__adapt_process_held_signal(pid_t process)
 	return held ? __builtin_ctzll(held) + 1 : 0;
 }
 
+struct blocked {
+	pid_t process;
+	uint64_t by_all;
+};
+
+static void look_at_blocked(void *context, int directory, const char *name)
+{
+	struct blocked *blocked = context;
+	uint64_t handled, by_one;
+	char path[48];
+
+	(void)directory;
+	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/status");
+	blocked->by_all &= find_signals(blocked->process, path, &handled, &by_one) ? by_one : 0;
+}
+
+bool thrum__adapt_process_signals(pid_t process, struct process_signals *signals)
+{
+	struct blocked blocked = {process, UINT64_MAX};
+	char text[4096];
+
+	thrum__adapt_process_read_to(process, "/status", text, sizeof text);
+	*signals = (struct process_signals){.pending = signals_of(text, "\nShdPnd:"),
+		.ignored = signals_of(text, "\nSigIgn:"),
+		.handled = signals_of(text, "\nSigCgt:")};
+	if (!strstr(text, "\nSigCgt:") ||
+		!thrum__adapt_process_each(process, "/task", look_at_blocked, &blocked))
+		return false;
+	signals->blocked = blocked.by_all;
+	return true;
+}
+
+struct reader {
+	pid_t process;
+	uint64_t signal;
+	bool reads;
+};
+
+static void look_at_reader(void *context, int directory, const char *name)
+{
+	struct reader *reader = context;
+	char text[PROCESS_TEXT];
+
+	(void)directory;
+	thrum__adapt_process_read_info(reader->process, atoi(name), text, sizeof text);
+	reader->reads |= (signals_of(text, "\nsigmask:") & reader->signal) != 0;
+}
+
+bool thrum__adapt_process_reads_signal(pid_t process, int number)
+{
+	struct reader reader = {process, UINT64_C(1) << (number - 1), false};
+
+	return !thrum__adapt_process_each(process, "/fd", look_at_reader, &reader) || reader.reads;
+}
+
 /* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */
 static const char *read_stat(pid_t process, char text[PROCESS_TEXT])
 {
@@ -274,6 +331,30 @@ pid_t thrum__adapt_process_parent(pid_t process)
 	const char *fields = read_stat(process, text);
 
 	return *fields ? (pid_t)strtol(fields + 1, NULL, 10) : 0;
+}
+
+pid_t thrum__adapt_process_group(pid_t process)
+{
+	char text[PROCESS_TEXT];
+	const char *fields = read_stat(process, text);
+	char *end;
+
+	if (!*fields)
+		return 0;
+	strtol(fields + 1, &end, 10);
+	return (pid_t)strtol(end, NULL, 10);
+}
+
+bool thrum__adapt_process_ignores(pid_t process, int number)
+{
+	char text[512];
+	const char *at = thrum__adapt_process_read_to(process, "/stat", text, sizeof text)
+		? strrchr(text, ')')
+		: NULL;
+
+	for (int i = 0; at && i < IGNORED_FIELD; i++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at, NULL, 10) >> (number - 1) & 1;
 }
 
 bool thrum__adapt_process_is_told(pid_t process, int number)

@@ -73,6 +73,21 @@ bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid);
  * ignored; 0: there is none. */
 int thrum__adapt_process_held_signal(pid_t process);
 
+/* The signals of a process, number 1 as the lowest bit. */
+struct process_signals {
+	uint64_t pending; /* that were sent to the whole process */
+	uint64_t blocked; /* that all of its threads hold back */
+	uint64_t ignored, handled;
+};
+/* Returns false if they aren't known. */
+bool thrum__adapt_process_signals(pid_t process, struct process_signals *);
+/* Whether a process has a descriptor from which it reads this signal, or that isn't known. */
+bool thrum__adapt_process_reads_signal(pid_t process, int number);
+/* Whether a process ignores a signal below 32; false also if that isn't known. Needs little of the stack. */
+bool thrum__adapt_process_ignores(pid_t process, int number);
+/* Returns the group of a process; 0: it isn't known. */
+pid_t thrum__adapt_process_group(pid_t process);
+
 /* Copies what a process has at an address of its own. Returns whether it is there. */
 bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size);
 

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 
 #include "adapt/base/forked.h"
+#include "port/port.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
@@ -43,6 +44,53 @@ void thrum__adapt_go_on(struct pause *pause)
 		thrum_resume();
 }
 
+/* ---- The place --------------------------------------------------------------------------------- */
+
+/* The thread that began to wait last, and where; caller 0: it waits no more. Other copies of the process read
+ * it there. */
+static struct waiting {
+	_Atomic uint32_t tid;
+	_Atomic uintptr_t caller;
+} waiting;
+
+static void note_place(const void *caller)
+{
+	atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
+	atomic_store_explicit(&waiting.tid, thrum__port_tid(), memory_order_release);
+	atomic_store_explicit(&waiting.caller, (uintptr_t)caller, memory_order_release);
+}
+
+static void leave_place(void)
+{
+	if (atomic_load_explicit(&waiting.tid, memory_order_relaxed) == thrum__port_tid())
+		atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
+}
+
+bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *place)
+{
+	char code[2][16];
+	uintptr_t address = (uintptr_t)place;
+
+	return thrum__adapt_process_is_copy(self, process) && address > sizeof *code &&
+		thrum__adapt_process_copy(self, address - sizeof *code, code[0], sizeof *code) &&
+		thrum__adapt_process_copy(process, address - sizeof *code, code[1], sizeof *code) &&
+		memcmp(code[0], code[1], sizeof *code) == 0;
+}
+
+const void *thrum__adapt_waits_in(pid_t self, pid_t process)
+{
+	struct waiting theirs;
+	uint64_t ran = thrum__adapt_process_ran(process, 0);
+
+	if (!ran ||
+		!thrum__adapt_process_copy(process, (uintptr_t)&waiting, &theirs, sizeof theirs) ||
+		theirs.tid != (uint32_t)process || !theirs.caller ||
+		!thrum__adapt_is_same_code(self, process, (const void *)theirs.caller) ||
+		thrum__adapt_process_ran(process, 0) != ran)
+		return NULL;
+	return (const void *)theirs.caller;
+}
+
 /* ---- Waits ----------------------------------------------------------------------------------- */
 
 static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *reason)
@@ -52,6 +100,7 @@ static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *re
 
 	wait->task = thrum_task_current();
 	wait->source = source;
+	note_place(wait->caller);
 	if (self)
 		self->waited = source;
 	if (THRUM__ON(THRUM__BIT_WAITS))
@@ -116,6 +165,7 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 {
 	struct thread *self = thrum__adapt_thread();
 
+	note_place(wait->caller);
 	if (self)
 		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
 	if (THRUM__ON(THRUM__BIT_WAITS))
@@ -151,6 +201,7 @@ static void end_wait(struct wait *wait, bool got)
 {
 	if (wait->pause.is_over)
 		return;
+	leave_place();
 	thrum__adapt_go_on(&wait->pause);
 	if (wait->object)
 		atomic_fetch_sub(&wait->object->waiters, 1);

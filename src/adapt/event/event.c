@@ -50,6 +50,13 @@ static struct thrum_category event_category = {"event", 0};
 /* The event came as its time limit was over. */
 static struct thrum_tag time_out = {"time-out", &event_category, 1, 0, 0};
 
+static void note_came(struct cell *cell)
+{
+	atomic_store_explicit(&cell->came[1],
+		atomic_load_explicit(&cell->came[0], memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&cell->came[0], rough_time(), memory_order_relaxed);
+}
+
 /* The program's may free the event, or assign another to it. */
 static void on_event(evutil_socket_t fd, short what, void *argument)
 {
@@ -58,6 +65,8 @@ static void on_event(evutil_socket_t fd, short what, void *argument)
 
 	if (what & EV_TIMEOUT && fd >= 0)
 		thrum_tag(&time_out);
+	else if (what & EV_TIMEOUT)
+		note_came(cell);
 	((event_callback_fn)cell->given.function[0])(fd, what, cell->given.argument);
 	end_run(&run);
 }
@@ -196,6 +205,11 @@ static struct cell *cell_of(const struct event *event, const void *caller)
 	return event && real_event_get_callback(caller)(event) == on_event
 		? real_event_get_callback_arg(caller)(event)
 		: NULL;
+}
+
+struct cell *thrum__adapt_event_cell(const struct event *event)
+{
+	return cell_of(event, NULL);
 }
 
 STAND_IN int event_add(struct event *event, const struct timeval *timeout)

@@ -39,4 +39,19 @@ static inline void end_run(const struct event_run *run)
 	thrum_task_leave(run->before);
 }
 
+/* Returns the cell of an event whose callback is ours, or NULL. */
+struct cell *thrum__adapt_event_cell(const struct event *);
+
+/* ---- watermark.c ---- */
+
+struct bufferevent;
+/* The program's callback for reading, if libevent has ours. */
+cell_function *thrum__adapt_event_read_callback(const struct bufferevent *);
+/* A bufferevent is about to be freed. */
+void thrum__adapt_event_mark_forget(const struct bufferevent *);
+/* One of its callbacks is about to run; it has run, and the bufferevent may be gone. has_read: it was the one
+ * for reading. */
+void thrum__adapt_event_mark_begin(const struct bufferevent *);
+void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
+
 #endif

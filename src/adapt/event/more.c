@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_compat.h>
+#include <event2/bufferevent_struct.h>
 #include <event2/dns.h>
 #include <event2/http.h>
 #include <event2/listener.h>
@@ -32,7 +33,9 @@ static void on_read(struct bufferevent *buffer, void *argument)
 	struct cell *cell = argument;
 	struct event_run run = begin_run(cell, cell->given.function[ON_READ]);
 
+	thrum__adapt_event_mark_begin(buffer);
 	((bufferevent_data_cb)cell->given.function[ON_READ])(buffer, cell->given.argument);
+	thrum__adapt_event_mark_told(buffer, true);
 	end_run(&run);
 }
 
@@ -42,6 +45,7 @@ static void on_write(struct bufferevent *buffer, void *argument)
 	struct event_run run = begin_run(cell, cell->given.function[ON_WRITE]);
 
 	((bufferevent_data_cb)cell->given.function[ON_WRITE])(buffer, cell->given.argument);
+	thrum__adapt_event_mark_told(buffer, false);
 	end_run(&run);
 }
 
@@ -56,8 +60,16 @@ static void on_state(struct bufferevent *buffer, short what, void *argument)
 	else if (request)
 		thrum_task_fail(request, what & BEV_EVENT_TIMEOUT ? "timeout" : "error");
 	thrum_task_read(run.task, request);
+	thrum__adapt_event_mark_begin(buffer);
 	((bufferevent_event_cb)cell->given.function[ON_STATE])(buffer, what, cell->given.argument);
+	thrum__adapt_event_mark_told(buffer, false);
 	end_run(&run);
+}
+
+cell_function *thrum__adapt_event_read_callback(const struct bufferevent *buffer)
+{
+	return buffer->readcb == on_read ? ((struct cell *)buffer->cbarg)->given.function[ON_READ]
+					 : AS_FUNCTION(buffer->readcb);
 }
 
 static cell_function *first_of(const struct callbacks *given)
@@ -144,6 +156,7 @@ STAND_IN void bufferevent_free(struct bufferevent *buffer)
 {
 	if (thrum__adapt_event_begin(CALLER))
 		thrum__adapt_cell_end(CELL_BUFFEREVENT, buffer);
+	thrum__adapt_event_mark_forget(buffer);
 	real_bufferevent_free(CALLER)(buffer);
 }
 

@@ -5,14 +5,16 @@
 
 #include "adapt/look/look.h"
 
-void (*_Atomic thrum__adapt_looks_also)(int epoll);
+#define ALSO_MAX 4 /* parts that look, too */
+
+static also_look *_Atomic also[ALSO_MAX];
+_Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
 
 static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) || thrum__adapt_has_left() ||
-		(looking->epoll >= 0 &&
-			(thrum__adapt_watches_once() || atomic_load(&thrum__adapt_looks_also)));
+		(looking->epoll >= 0 && (thrum__adapt_watches_once() || atomic_load(&also[0])));
 }
 
 static bool may_be_for_pipes(const struct looking *looking)
@@ -38,11 +40,31 @@ static thrum_task look_for_left(const struct looking *looking)
 	return told;
 }
 
+void thrum__adapt_look_also(also_look *one)
+{
+	for (int i = 0; i < ALSO_MAX; i++) {
+		also_look *before = NULL;
+
+		if (atomic_compare_exchange_strong(&also[i], &before, one) || before == one)
+			return;
+	}
+}
+
+/* Returns the task that was told before, or the first one. */
+static thrum_task look_also(int epoll, bool is_waiting, thrum_task told)
+{
+	for (int i = 0; i < ALSO_MAX && atomic_load(&also[i]); i++) {
+		thrum_task task = atomic_load(&also[i])(epoll, is_waiting);
+
+		told = told ? told : task;
+	}
+	return told;
+}
+
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
-static thrum_task look(struct looking *looking)
+static thrum_task look(struct looking *looking, bool is_waiting)
 {
 	thrum_task told = THRUM_TASK_NONE;
-	void (*also)(int) = atomic_load(&thrum__adapt_looks_also);
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -52,8 +74,8 @@ static thrum_task look(struct looking *looking)
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
 	if (!told)
 		told = look_for_left(looking);
-	if (looking->epoll >= 0 && also)
-		also(looking->epoll);
+	if (looking->epoll >= 0)
+		told = look_also(looking->epoll, is_waiting, told);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return told;
@@ -66,7 +88,7 @@ void thrum__adapt_look_before(struct looking *looking)
 	if (!self || rough_time() - self->looked < LOOK_FIRST * INT64_C(1000000))
 		return;
 	self->looked = rough_time();
-	look(looking);
+	look(looking, false);
 }
 
 void thrum__adapt_look_end(struct wait *wait)
@@ -130,7 +152,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 bool thrum__adapt_look(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
-	thrum_task told = look(looking);
+	thrum_task told = look(looking, true);
 
 	if (thrum__adapt_self)
 		atomic_store(&thrum__adapt_self->epoll, looking->epoll + 1);

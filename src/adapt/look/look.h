@@ -4,6 +4,7 @@
  *
  *   look.c    long waits that look
  *   watch.c   watches of epoll that are not armed again
+ *   stopped.c watches that ask for data no more
  *   spins.c   loops that spin
  *   removed.c descriptors that nobody watches any more
  *   unsent.c  rests that nobody sends
@@ -24,8 +25,12 @@
 
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
-/* A thread that waits for events of an epoll, and looks, calls this, too; NULL: there is nothing else. */
-extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
+/* A thread that waits for events of an epoll, and looks, calls this, too. is_waiting: it waits already, and
+ * without a time limit. That returns a task for which the thread should wait, or NONE. */
+typedef thrum_task also_look(int epoll, bool is_waiting);
+void thrum__adapt_look_also(also_look *);
+/* libuv has streams that were stopped. It removes their watches itself, and its part looks at them. */
+extern _Atomic bool thrum__adapt_stops_streams;
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
@@ -64,6 +69,8 @@ unsigned thrum__adapt_watch_origins(void);
 void thrum__adapt_watch_turn(void);
 /* It got this event. Returns its descriptor, or -1. */
 int thrum__adapt_watch_told(const struct epoll_event *);
+/* The epoll with which a descriptor was registered last, and for which events; -1: none. */
+int thrum__adapt_watch_epoll(int fd, uint32_t *events);
 /* The descriptor of an event, or -1. */
 int thrum__adapt_watch_of(const struct epoll_event *);
 /* These descriptors are about to be closed. */
@@ -136,6 +143,20 @@ struct others {
  * waits for the other end, nobody waits for the event, and the program has no child that might have the
  * descriptor, too. */
 bool thrum__adapt_others_look(struct others *, const struct looking *);
+
+/* ---- stopped.c ---- */
+
+/* A watch is about to be made or changed, and then asks for these events. The call may be anywhere. */
+void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events,
+	const void *caller);
+/* It is no more. */
+void thrum__adapt_stopped_over(int fd);
+/* In a fork's child: its parent tells. */
+void thrum__adapt_stopped_left(void);
+/* Waits for a moment: other threads that look from time to time may do so just now. */
+void thrum__adapt_look_settle(void);
+/* Whether a socket has no time limit for reading. */
+bool thrum__adapt_is_patient(int fd);
 
 /* ---- spins.c ---- */
 

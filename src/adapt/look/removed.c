@@ -225,7 +225,7 @@ thrum_task thrum__adapt_removed_look(const struct looking *looking)
 	thrum_task told = THRUM_TASK_NONE;
 
 	/* Streams of libuv that are stopped are looked at elsewhere. */
-	if (atomic_load(&thrum__adapt_looks_also) || atomic_exchange(&is_busy, true))
+	if (atomic_load(&thrum__adapt_stops_streams) || atomic_exchange(&is_busy, true))
 		return THRUM_TASK_NONE;
 	for (int fd = 0; fd < atomic_load(&used); fd++) {
 		struct removed *one = &removed[fd];

@@ -129,6 +129,8 @@ unsigned thrum__adapt_watch_origins(void)
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
+	if (event && operation != EPOLL_CTL_DEL)
+		thrum__adapt_stopped_note(epoll, operation, fd, event->events, CALLER);
 	if (fd >= 0 && fd < FDS_MAX) {
 		if (operation == EPOLL_CTL_DEL) {
 			if (events_of(fd) & EPOLLIN)
@@ -142,6 +144,14 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
 }
 
+int thrum__adapt_watch_epoll(int fd, uint32_t *events)
+{
+	if ((unsigned)fd >= FDS_MAX)
+		return -1;
+	*events = atomic_load(&watches[fd].events);
+	return atomic_load(&watches[fd].epoll) - 1;
+}
+
 void thrum__adapt_watches_forget(unsigned first, unsigned last)
 {
 	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
@@ -150,6 +160,7 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
 		end_told(&watches[fd]);
+		thrum__adapt_stopped_over((int)fd);
 	}
 }
 
@@ -159,6 +170,7 @@ void thrum__adapt_watches_left(void)
 		atomic_store(&watches[fd].taker, NULL);
 		atomic_store(&watches[fd].task, 0);
 	}
+	thrum__adapt_stopped_left();
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

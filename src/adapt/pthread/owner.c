@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Mutexes that several processes share. The mutex itself names the thread that has it; if that belongs to a
- * child, the parent or a sibling, a thread that waits for long tells which process it is, and whether it has
- * ended. Others may have other numbers for themselves, so nothing is told of them.
+ * Mutexes that several processes share. The mutex itself names the thread that has it. If that belongs to a
+ * child, the parent or a sibling, a thread that waits for long tells which process it is. It also tells which
+ * one has ended with the mutex, if it is known who started that. Others may have other numbers for
+ * themselves, so nothing is told of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "adapt/base/process.h"
@@ -68,6 +71,34 @@ static bool is_thread_of(pid_t process, pid_t owner)
 	return thrum__adapt_process_read(process, path, text) > 0;
 }
 
+/* Whether a process has ended. Its first thread may have done so alone. */
+static bool has_ended(pid_t process)
+{
+	return syscall(SYS_kill, process, 0) != 0
+		? errno == ESRCH
+		: thrum__adapt_process_is_over(process) && thrum__adapt_process_is_single(process);
+}
+
+/* Returns where a process was started, by this one or by a copy of it; NULL: that isn't known. */
+static const void *place_of(pid_t process)
+{
+	const void *place = thrum__adapt_started_at(process), *caller;
+	pid_t starter = place ? 0 : thrum__adapt_fork_starter(process, &caller);
+
+	if (starter && thrum__adapt_is_same_code(getpid(), starter, caller))
+		place = caller;
+	return place;
+}
+
+/* Whether a process was started by one of those that thrum records, or is the parent of this one. */
+static bool is_relative(pid_t process)
+{
+	const void *caller;
+
+	return thrum__adapt_started_at(process) || process == thrum__adapt_parent ||
+		thrum__adapt_fork_starter(process, &caller) != 0;
+}
+
 static enum state state_of(pid_t owner)
 {
 	pid_t parent;
@@ -76,8 +107,8 @@ static enum state state_of(pid_t owner)
 		return STRANGE;
 	if (is_thread_of(getppid(), owner))
 		return LIVES;
-	if (thrum__adapt_process_is_over(owner))
-		return thrum__adapt_started_at(owner) ? ENDED : STRANGE;
+	if (has_ended(owner))
+		return is_relative(owner) ? ENDED : STRANGE;
 	parent = thrum__adapt_process_parent(owner);
 	return parent == getppid() || parent == getpid() ? LIVES : STRANGE;
 }
@@ -93,15 +124,21 @@ struct owner {
 
 static void tell_owner(const struct wait *wait, struct owner *owner)
 {
-	bool has_ended = owner->state == ENDED;
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	const void *place = thrum__adapt_started_at((pid_t)owner->tid);
+	bool is_over = owner->state == ENDED;
+	char label[PROCESS_TEXT + PLACE_MAX + 40], started[PLACE_MAX] = "";
+	pid_t process = (pid_t)owner->tid;
+	bool is_child = thrum__adapt_started_at(process) != NULL;
+	const void *place = place_of(process);
+	char *to = thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""),
+		process);
 
-	thrum__adapt_put_process(stpcpy(label, has_ended ? "child " : ""), (pid_t)owner->tid);
+	if (place && !is_child)
+		thrum__adapt_label(started, ", started by", place);
+	strcpy(to, started);
 	owner->task = thrum__create(thrum__adapt_site(place ? place : wait->caller),
-		has_ended ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
+		is_over ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
 	thrum__lock_held(NULL, owner->task, atomic_load(&wait->object->task));
-	if (has_ended)
+	if (is_over)
 		thrum_task_resolve(owner->task);
 }
 

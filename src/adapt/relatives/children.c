@@ -267,7 +267,8 @@ bool thrum__adapt_children_begin(void)
 		return false;
 	thrum__adapt_process_children(getpid(), &found);
 	for (unsigned i = 0; i < found.count && !is_any; i++)
-		is_any = thrum__adapt_process_is_copy(getpid(), children[i]);
+		is_any = thrum__adapt_process_is_copy(getpid(), children[i]) ||
+			thrum__adapt_has_sent_to(children[i]);
 	if (is_any)
 		thrum__adapt_start();
 	errno = error;

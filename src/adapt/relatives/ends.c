@@ -55,7 +55,8 @@ struct looked {
 	int fd;
 	struct pollfd one; /* as for poll() */
 	struct end end;
-	pid_t children[CHILDREN]; /* for the end of any of these; none: for a pipe */
+	pid_t children[CHILDREN];         /* for the end of any of these; none: for a pipe */
+	struct unheard unheard[CHILDREN]; /* by each of them, in the look before */
 	unsigned count;
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* its sum, if it differed from one in vain */
@@ -94,16 +95,44 @@ static uint32_t looks_of(const struct look *look)
 	return sum;
 }
 
+/* Looks for what the children wait, and else which signals they don't hear: only those count that the look
+ * before has seen, too. Sets whether all is told: any other child may end by itself. Returns a sum that
+ * differs if what is to be told does. */
+static uint64_t look_at_children(struct looked *looked, const struct look *look,
+	struct holder holders[PROCESSES], struct unheard told[CHILDREN], bool *is_told)
+{
+	uint64_t sum = 0;
+
+	*is_told = true;
+	for (unsigned i = 0; i < looked->count; i++) {
+		pid_t child = looked->children[i];
+		struct unheard now = {0, UNHEARD_NOT}, before = looked->unheard[i];
+		bool is_vain = thrum__adapt_waits_in_vain(look, child);
+
+		if (!is_vain)
+			now = thrum__adapt_find_unheard(child);
+		looked->unheard[i] = now;
+		holders[i] = (struct holder){child, 0, is_vain};
+		told[i] = now.how == before.how && now.number == before.number
+			? now
+			: (struct unheard){0, UNHEARD_NOT};
+		*is_told &= is_vain || told[i].how != UNHEARD_NOT;
+		sum = sum * 256 + (uint64_t)told[i].number * 3 + told[i].how;
+	}
+	return sum;
+}
+
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
 static void look_once(struct looked *looked)
 {
 	struct wait *wait = looked->wait;
 	struct holder holders[PROCESSES];
+	struct unheard unheard[CHILDREN];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count;
 	uint32_t looks = 0;
-	bool are_vain = true;
+	bool are_told;
 	uint64_t now;
 
 	thrum__adapt_ends_look(&look);
@@ -115,12 +144,8 @@ static void look_once(struct looked *looked)
 		count = thrum__adapt_ends_holders(&look, &looked->end, holders);
 	else
 		count = looked->count;
-	for (unsigned i = 0; i < looked->count; i++) {
-		holders[i] = (struct holder){looked->children[i], 0,
-			thrum__adapt_waits_in_vain(&look, looked->children[i])};
-		are_vain &= holders[i].is_meant;
-	}
-	now = sum_of(&look, holders, count);
+	now = look_at_children(looked, &look, holders, unheard, &are_told);
+	now ^= sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
 	if (looked->is_vain &&
@@ -134,8 +159,8 @@ static void look_once(struct looked *looked)
 		looked->is_vain = thrum__adapt_ends_tell_holders(wait, &look, &looked->end,
 			looked->fd, holders, count);
 	else
-		looked->is_vain = are_vain &&
-			thrum__adapt_ends_tell_children(wait, &look, looked->children,
+		looked->is_vain = are_told &&
+			thrum__adapt_ends_tell_children(wait, &look, looked->children, unheard,
 				looked->count);
 	if (looked->is_begun)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
@@ -432,7 +457,9 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	/* Other threads might see the descriptors. */
 	if (!thrum__adapt_may_interrupt() &&
 		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
-					thrum__adapt_has_unread() || thrum__adapt_files_are_own(-1)
+					thrum__adapt_has_unread() ||
+					thrum__adapt_files_are_own(-1) ||
+					thrum__adapt_has_sent_to(child)
 			   : is_single && find_children(&looked)) &&
 		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
 		struct told told __attribute__((cleanup(

@@ -115,6 +115,10 @@ thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *la
  * these may still want to write. If it has but the one that waits, it is that which should. */
 thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const struct end *,
 	const struct holder *, int fd);
+/* Makes the task of the call in which a process waits, if that is known; else returns NONE. The verb tells
+ * what it does. */
+thrum_task thrum__adapt_ends_make_place(struct wait *, const struct look *, pid_t process,
+	const char *verb);
 /* Names a process that has an end. Returns the place behind it. */
 char *thrum__adapt_ends_put_holder(char *to, const struct look *, pid_t process);
 /* Records that the wait's source waits for a process, and why, if that can't do anything for it. */
@@ -125,9 +129,10 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
  * go on come last: the wait is for them first of all. Returns whether it is in vain. */
 bool thrum__adapt_ends_tell_holders(struct wait *, const struct look *, const struct end *, int fd,
 	const struct holder *, unsigned count);
-/* Records that a wait is for children, and why that is in vain. Returns whether it is. */
+/* Records that a wait is for children, why that is in vain, and else which signal each doesn't hear. Returns
+ * whether it is in vain. */
 bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,
-	unsigned count);
+	const struct unheard *, unsigned count);
 
 /* ---- ends.c ---- */
 

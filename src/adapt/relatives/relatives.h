@@ -14,6 +14,7 @@
  *   lock_file.c            files that are locks
  *   children.c             children that ended and are not waited for
  *   sent.c                 signals that came too soon
+ *   unheard.c              signals that should end a child, and don't
  */
 #ifndef ADAPT_RELATIVES_H
 #define ADAPT_RELATIVES_H
@@ -124,6 +125,28 @@ bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *cal
 /* Returns a task that tells of a signal of this set which came during the calling thread's wait for it, since
  * that time of CLOCK_MONOTONIC, and which another thread has taken by its handler; NONE: there is none. */
 thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void *caller);
+
+/* Whether this process has sent a signal to another. */
+bool thrum__adapt_has_sent(void);
+
+/* ---- unheard.c ---- */
+
+/* Whether it is a signal that asks a process to end. */
+bool thrum__adapt_asks_to_end(int number);
+
+/* A signal that this process sent to another one, so that it ends. */
+struct unheard {
+	int number;
+	enum thrum__adapt_unheard {
+		UNHEARD_NOT, /* it isn't known that it has no effect */
+		UNHEARD_BLOCKED,
+		UNHEARD_IGNORED /* as it was already before it was sent */
+	} how;
+};
+/* Finds such a signal that has no effect just now. */
+struct unheard thrum__adapt_find_unheard(pid_t process);
+/* Whether this process has sent a signal to another one, as far as is known. */
+bool thrum__adapt_has_sent_to(pid_t process);
 
 /* ---- epolls.c ---- */
 

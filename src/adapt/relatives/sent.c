@@ -42,36 +42,61 @@ static bool is_of_programs(int number)
 	return number == SIGUSR1 || number == SIGUSR2 || (number >= SIGRTMIN && number <= SIGRTMAX);
 }
 
-/* Notes a signal for another process, if it was sent. Returns the result. */
-static int note_sent(int result, pid_t to, int number, int64_t began)
+static _Atomic pid_t
+	has_sent; /* this process, if it has sent any; a fork's child has its parent's */
+
+bool thrum__adapt_has_sent(void)
+{
+	return atomic_load(&has_sent) == getpid();
+}
+
+/* Whether a process ignores a signal that is about to be sent to it, and that asks it to end. */
+static bool is_ignored_by(pid_t to, int number)
+{
+	int error = errno;
+	bool is_ignored = to > 0 && to != getpid() && thrum__adapt_asks_to_end(number) &&
+		is_chosen(ADAPTER_BLOCK) && thrum__adapt_process_ignores(to, number);
+
+	errno = error;
+	return is_ignored;
+}
+
+/* Notes a signal for another process or a group, if it was sent. Returns the result. */
+static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ignored)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 
-	if (result != 0 || to <= 0 || to == getpid() || number == 0)
+	if (result != 0 || to == -1 || to == getpid() || number == 0)
 		return result;
+	if (to == 0)
+		to = -getpgrp();
 	uint32_t at = atomic_fetch_add(&forks->sent, 1) % FORKS_SENT;
 
 	atomic_store(&forks->signal[at].number, 0);
 	atomic_store(&forks->signal[at].to, to);
 	atomic_store(&forks->signal[at].from, getpid());
+	atomic_store(&forks->signal[at].is_ignored, is_ignored);
 	atomic_store(&forks->signal[at].began, began);
 	atomic_store(&forks->signal[at].ended, now());
 	atomic_store(&forks->signal[at].number, number);
+	atomic_store(&has_sent, getpid());
 	return result;
 }
 
 STAND_IN int kill(pid_t to, int number)
 {
 	int64_t began = now();
+	bool is_ignored = is_ignored_by(to, number);
 
-	return note_sent(real_kill(CALLER)(to, number), to, number, began);
+	return note_sent(real_kill(CALLER)(to, number), to, number, began, is_ignored);
 }
 
 STAND_IN int sigqueue(pid_t to, int number, const union sigval value)
 {
 	int64_t began = now();
+	bool is_ignored = is_ignored_by(to, number);
 
-	return note_sent(real_sigqueue(CALLER)(to, number, value), to, number, began);
+	return note_sent(real_sigqueue(CALLER)(to, number, value), to, number, began, is_ignored);
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

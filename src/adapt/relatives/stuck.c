@@ -542,6 +542,26 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 	}
 }
 
+/* Returns the task that waits for others in a relative: that of its call, if it has a single thread and the
+ * call is known, else that of the process. */
+static thrum_task waiter_of(struct telling *telling, const struct relative *relative,
+	thrum_task process)
+{
+	const char *verb = relative->sort == NEEDS_LOCK ? "lock"
+		: relative->sort != NEEDS_END           ? "wait"
+		: relative->end.writes                  ? "read"
+							: "write";
+	thrum_task place = thrum__adapt_process_is_single(relative->process)
+		? thrum__adapt_ends_make_place(telling->wait, &telling->look, relative->process,
+			  verb)
+		: THRUM_TASK_NONE;
+
+	if (!place)
+		return process;
+	thrum_task_wait(process, place);
+	return place;
+}
+
 void thrum__adapt_stuck_tell(struct wait *wait, const struct stuck *stuck)
 {
 	struct telling telling = {.wait = wait, .stuck = stuck, .look = stuck->look};
@@ -565,7 +585,9 @@ void thrum__adapt_stuck_tell(struct wait *wait, const struct stuck *stuck)
 			thrum_task_wait(telling.tasks[i],
 				thrum__adapt_ends_make_stop(wait, stuck->relatives[i].process));
 		else if (stuck->relatives[i].by)
-			tell_by(&telling, telling.tasks[i], &stuck->relatives[i]);
+			tell_by(&telling,
+				waiter_of(&telling, &stuck->relatives[i], telling.tasks[i]),
+				&stuck->relatives[i]);
 		else
 			thrum_task_should_resolve(telling.tasks[i]);
 	}

@@ -17,7 +17,8 @@ char *thrum__adapt_put_starter(char *to, pid_t process)
 	return stpcpy(to, started);
 }
 
-char *thrum__adapt_put_process(char *to, pid_t process)
+/* Names a process, but not where it was started. Returns the place behind it. */
+static char *put_name(char *to, pid_t process)
 {
 	char name[PROCESS_TEXT];
 
@@ -26,7 +27,12 @@ char *thrum__adapt_put_process(char *to, pid_t process)
 		name[strcspn(name, "\n")] = '\0';
 		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
 	}
-	return thrum__adapt_put_starter(to, process);
+	return to;
+}
+
+char *thrum__adapt_put_process(char *to, pid_t process)
+{
+	return thrum__adapt_put_starter(put_name(to, process), process);
 }
 
 char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
@@ -99,6 +105,7 @@ char *thrum__adapt_put_signal(char *to, int number)
 	switch (number) {
 	case SIGHUP: return stpcpy(to, "SIGHUP");
 	case SIGINT: return stpcpy(to, "SIGINT");
+	case SIGQUIT: return stpcpy(to, "SIGQUIT");
 	case SIGUSR1: return stpcpy(to, "SIGUSR1");
 	case SIGUSR2: return stpcpy(to, "SIGUSR2");
 	case SIGTERM: return stpcpy(to, "SIGTERM");
@@ -118,6 +125,38 @@ static thrum_task make_signal(struct wait *wait, const struct step *step)
 	return task;
 }
 
+#define PLACES 10 /* tasks of a wait after which no more are made for places */
+
+thrum_task thrum__adapt_ends_make_place(struct wait *wait, const struct look *look, pid_t process,
+	const char *verb)
+{
+	char label[PLACE_MAX + 80], place[PLACE_MAX];
+	const void *caller = process != look->self && wait->also_count < PLACES
+		? thrum__adapt_waits_in(look->self, process)
+		: NULL;
+
+	if (!caller)
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(place, " at", caller);
+	strcpy(thrum__adapt_put_number(stpcpy(stpcpy(label, verb), " of process "),
+		       (uint64_t)process),
+		place);
+	return thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, caller);
+}
+
+/* The same for a step that closes a circle: only those are told whole. */
+static thrum_task make_place(struct wait *wait, const struct look *look, const struct step *step)
+{
+	if (!step->is_vain || !look->is_alone || step->holder.process != look->self)
+		return THRUM_TASK_NONE;
+	if (step->sort == END)
+		return thrum__adapt_ends_make_place(wait, look, step->process,
+			step->end.writes ? "read" : "write");
+	return step->sort == FILE_LOCK
+		? thrum__adapt_ends_make_place(wait, look, step->process, "lock")
+		: THRUM_TASK_NONE;
+}
+
 /* The processes that one telling has named. */
 struct named {
 	pid_t processes[WAIT_ALSO];
@@ -133,6 +172,37 @@ static thrum_task find_named(const struct named *named, pid_t process)
 	return THRUM_TASK_NONE;
 }
 
+/* Makes the task of a process, at the place where it waits, if it does so in vain and that is known. */
+static thrum_task make_process(struct wait *wait, const struct look *look, const struct step *step)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	const void *caller = step->is_vain && step->process != look->self
+		? thrum__adapt_waits_in(look->self, step->process)
+		: NULL;
+
+	*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
+	return thrum__adapt_ends_make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
+		label, caller ? caller : wait->caller);
+}
+
+/* Makes the task of what a process waits for in vain; NONE: that is another process, or it may come. */
+static thrum_task make_awaited(struct wait *wait, const struct look *look, const struct step *step)
+{
+	if (!step->is_vain)
+		return THRUM_TASK_NONE;
+	switch (step->sort) {
+	case LOCK: return make_lock(wait, look, &step->lock);
+	case STOP: return thrum__adapt_ends_make_stop(wait, step->process);
+	case SIGNAL: return make_signal(wait, step);
+	case END:
+		return thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
+			step->holder.at);
+	case FILE_LOCK:
+		return thrum__adapt_file_make(wait, look, &step->file, step->holder.process);
+	default: return THRUM_TASK_NONE;
+	}
+}
+
 /* Makes the tasks of steps, from the last back: each waits for the next. Those from the first one on that is
  * named already have theirs. Returns the first. */
 static thrum_task make_steps(struct wait *wait, const struct look *look, struct named *named,
@@ -145,26 +215,18 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 		made++;
 	task = next;
 	for (unsigned i = made; i-- > 0; next = task) {
-		char label[PROCESS_TEXT + PLACE_MAX + 40];
 		const struct step *step = &steps[i];
+		thrum_task awaited, place;
 
-		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
-		task = thrum__adapt_ends_make(wait,
-			step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
-		if (step->is_vain && step->sort == LOCK)
-			next = make_lock(wait, look, &step->lock);
-		else if (step->is_vain && step->sort == STOP)
-			next = thrum__adapt_ends_make_stop(wait, step->process);
-		else if (step->is_vain && step->sort == SIGNAL)
-			next = make_signal(wait, step);
-		else if (step->is_vain && step->sort == END)
-			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
-				step->holder.at);
-		else if (step->is_vain && step->sort == FILE_LOCK)
-			next = thrum__adapt_file_make(wait, look, &step->file,
-				step->holder.process);
+		task = make_process(wait, look, step);
+		awaited = make_awaited(wait, look, step);
+		if (awaited)
+			next = awaited;
+		place = make_place(wait, look, step);
+		if (place)
+			thrum_task_wait(task, place);
 		if (next)
-			thrum_task_wait(task, next);
+			thrum_task_wait(place ? place : task, next);
 		if (named->count < WAIT_ALSO) {
 			named->processes[named->count] = step->process;
 			named->tasks[named->count++] = task;
@@ -173,10 +235,27 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 	return task;
 }
 
+static const struct unheard heard = {0, UNHEARD_NOT};
+
+/* Makes the task of a process that doesn't hear a signal which should end it. */
+static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
+	thrum_task task;
+
+	to = put_name(label, process);
+	to = stpcpy(to, unheard->how == UNHEARD_BLOCKED ? ", which blocks " : ", which ignores ");
+	to = thrum__adapt_put_signal(to, unheard->number);
+	*thrum__adapt_put_starter(to, process) = '\0';
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, struct named *named,
-	pid_t process)
+	pid_t process, const struct unheard *unheard)
 {
 	struct step steps[STEPS];
 	unsigned count = thrum__adapt_vain_steps(look, process, steps);
@@ -186,7 +265,10 @@ static bool tell_process(struct wait *wait, const struct look *look, struct name
 			steps[0].is_vain = false;
 	if (!steps[0].is_vain)
 		count = 1;
-	thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
+	if (!steps[0].is_vain && unheard->how != UNHEARD_NOT)
+		thrum_task_wait(wait->source, make_deaf(wait, process, unheard));
+	else
+		thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
 	return steps[0].is_vain;
 }
 
@@ -194,7 +276,7 @@ void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t pr
 {
 	struct named named = {.count = 0};
 
-	tell_process(wait, look, &named, process);
+	tell_process(wait, look, &named, process, &heard);
 }
 
 bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
@@ -217,7 +299,8 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 		for (unsigned i = 0; i < count; i++)
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
-				is_vain &= tell_process(wait, look, &named, holders[i].process);
+				is_vain &= tell_process(wait, look, &named, holders[i].process,
+					&heard);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source,
 			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));
@@ -225,12 +308,12 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 }
 
 bool thrum__adapt_ends_tell_children(struct wait *wait, const struct look *look,
-	const pid_t *children, unsigned count)
+	const pid_t *children, const struct unheard *unheard, unsigned count)
 {
 	struct named named = {.count = 0};
 	bool is_vain = true;
 
 	for (unsigned i = 0; i < count; i++)
-		is_vain &= tell_process(wait, look, &named, children[i]);
+		is_vain &= tell_process(wait, look, &named, children[i], &unheard[i]);
 	return is_vain;
 }

@@ -57,6 +57,8 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	atomic_store(&one->handle, NULL);
 }
 
+static thrum_task look(int epoll, bool is_waiting);
+
 static void note(uv_stream_t *handle, const void *caller)
 {
 	for (unsigned i = 0; i < STOPPED_MAX; i++) {
@@ -72,7 +74,8 @@ static void note(uv_stream_t *handle, const void *caller)
 		stopped[i].task = THRUM_TASK_NONE;
 		while (known <= i && !atomic_compare_exchange_weak(&used, &known, i + 1))
 			;
-		atomic_store(&thrum__adapt_looks_also, thrum__adapt_uv_look);
+		atomic_store(&thrum__adapt_stops_streams, true);
+		thrum__adapt_look_also(look);
 		return;
 	}
 }
@@ -172,12 +175,14 @@ static void look_at(struct stopped *one, uv_stream_t *handle)
 		tell(one, fd, waiter);
 }
 
-void thrum__adapt_uv_look(int epoll)
+static thrum_task look(int epoll, bool is_waiting)
 {
+	(void)is_waiting;
 	for (unsigned i = 0; i < atomic_load(&used); i++) {
 		uv_stream_t *handle = atomic_load(&stopped[i].handle);
 
 		if (handle && stopped[i].epoll == epoll && stopped[i].process == getpid())
 			look_at(&stopped[i], handle);
 	}
+	return THRUM_TASK_NONE;
 }

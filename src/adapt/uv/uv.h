@@ -73,7 +73,4 @@ void thrum__adapt_uv_async_closed(uv_async_t *);
 /* The address of the program's callback of a handle. */
 const void *thrum__adapt_uv_callback(const uv_async_t *);
 
-/* The thread that waits for events of this epoll looks for streams whose reading was stopped. */
-void thrum__adapt_uv_look(int epoll);
-
 #endif

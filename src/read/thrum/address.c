@@ -155,12 +155,12 @@ static const char *file_name(const char *path)
 }
 
 static bool name_place(const struct reader *r, const struct module *module, uint64_t offset,
-	bool is_return, struct thrum_trace_site *site)
+	enum thrum__read_place place, struct thrum_trace_site *site)
 {
 	const struct thrum__read_namer *namer = r->trace.namer;
 
 	return namer && module->path[0] &&
-		namer->name(namer->owner, module->path, module->build_id, offset, is_return, site);
+		namer->name(namer->owner, module->path, module->build_id, offset, place, site);
 }
 
 void thrum__read_address_site(struct reader *r, const struct thrum__definition *cell,
@@ -177,7 +177,7 @@ void thrum__read_address_site(struct reader *r, const struct thrum__definition *
 	d->text_size = (uint32_t)strlen(d->text);
 	d->type = THRUM__DEFINES_SITE;
 	d->site = (struct thrum_trace_site){.file = module->path, .function = d->text};
-	if (!name_place(r, module, cell->number, true, &d->site)) {
+	if (!name_place(r, module, cell->number, THRUM__PLACE_RETURNS, &d->site)) {
 		/* The modules may move when more come. */
 		d->site.file = d->text + d->text_size;
 		if (d->text_size + 1 + strlen(module->path) < sizeof d->text) {
@@ -222,10 +222,15 @@ static const char *place_in(const char *label, const char *plus)
 	return plus;
 }
 
-/* Whether the place at `name` is that to which a call returns: "poll in module+0x1234". */
-static bool is_of_call(const char *label, const char *name)
+/* The sort of the place at `name`: a call returns to that of "poll in module+0x1234", and to that of
+ * "read at module+0x1234". */
+static enum thrum__read_place sort_of(const char *label, const char *name)
 {
-	return name - label >= 4 && memcmp(name - 4, " in ", 4) == 0;
+	if (name - label < 4)
+		return THRUM__PLACE_BEGINS;
+	if (memcmp(name - 4, " at ", 4) == 0)
+		return THRUM__PLACE_WITHIN;
+	return memcmp(name - 4, " in ", 4) == 0 ? THRUM__PLACE_RETURNS : THRUM__PLACE_BEGINS;
 }
 
 /* The next module behind `after` (NULL: the first) whose file has the name from `name` to `plus`. */
@@ -275,8 +280,7 @@ static void name_label(const struct reader *r, const char *label, const char *pl
 		struct thrum_trace_site site = {
 			.function = kept_name(r->addresses, module->number, offset)};
 
-		if (site.function ||
-			name_place(r, module, offset, is_of_call(label, name), &site)) {
+		if (site.function || name_place(r, module, offset, sort_of(label, name), &site)) {
 			snprintf(to, size, "%s%s", head, site.function);
 			return;
 		}
@@ -365,7 +369,8 @@ static int keep_site(struct naming *n, uint32_t number, const struct thrum__defi
 	struct thrum__definition cell = {.type = THRUM__DEFINES_SITE};
 	struct thrum_trace_site site;
 
-	if (!module || !name_place(n->reader, module, address->number, true, &site)) {
+	if (!module ||
+		!name_place(n->reader, module, address->number, THRUM__PLACE_RETURNS, &site)) {
 		n->unnamed++;
 		return 0;
 	}
@@ -406,8 +411,7 @@ static int keep_label(struct naming *n, const struct named_label *label)
 
 	while ((module = module_of(a, name, plus, module)))
 		if (kept_name(a, module->number, offset) ||
-			name_place(n->reader, module, offset, is_of_call(label->label, name),
-				&site))
+			name_place(n->reader, module, offset, sort_of(label->label, name), &site))
 			break;
 	if (module && kept_name(a, module->number, offset))
 		return 0;

@@ -415,6 +415,44 @@ static void noisy(void)
 		   "i=$((i + 1)); done; echo done");
 }
 
+static inline __attribute__((always_inline)) void put(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) < 0)
+		_exit(1);
+}
+
+static __attribute__((noinline)) void complain(int fd)
+{
+	for (int i = 0; i < 4000; i++)
+		put(fd, "warning: the line has no end\n");
+	close(fd);
+}
+
+/* Reads the output of a child, and then its errors, of which there are more than a pipe takes. */
+static void lint(void)
+{
+	int output[2], errors[2];
+	pid_t checker;
+
+	make(output);
+	make(errors);
+	checker = fork();
+	if (checker == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "checker");
+		close(output[0]);
+		close(errors[0]);
+		complain(errors[1]);
+		put(output[1], "done\n");
+		_exit(0);
+	}
+	close(output[1]);
+	close(errors[1]);
+	read_all(is_fine ? errors[0] : output[0]);
+	read_all(is_fine ? output[0] : errors[0]);
+	waitpid(checker, NULL, 0);
+}
+
 /* All is well: the shell keeps its output aside for a command, under a number that closes for others. */
 static void aside(void)
 {
@@ -436,7 +474,7 @@ int main(int argc, char **argv)
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
 		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
 		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
-		{"aside", aside}, {"moved", moved}};
+		{"lint", lint}, {"aside", aside}, {"moved", moved}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* A program that waits for a mutex which a child has. The argument says what the child does; "often" is as
+/*
+ * A program that waits for a mutex which a child has. The argument says what the child does; "often" is as
  * "keep", but a thread waits for a condition with the mutex, which others take before. "single" and
- * "single-end" are as "give" and "end", but the program has no other thread. SIGALRM ends it. */
+ * "single-end" are as "give" and "end", but the program has no other thread. "sibling", "sibling-end" and
+ * "sibling-keep" are as "give", "end" and "keep", but another child waits for the mutex. "orphan" is a child
+ * that waits for it while its parent ends with it. SIGALRM ends the program.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -51,12 +55,58 @@ static void hold(const char *what, int ends[2])
 	prctl(PR_SET_NAME, "holder");
 	pthread_mutex_lock(&shared->mutex);
 	close(ends[1]);
-	if (strcmp(what, "keep") == 0 || strcmp(what, "often") == 0)
+	if (strcmp(what, "keep") == 0 || strcmp(what, "often") == 0 ||
+		strcmp(what, "sibling-keep") == 0)
 		sleep(20);
-	if (strcmp(what, "give") == 0 || strcmp(what, "single") == 0)
+	if (strcmp(what, "give") == 0 || strcmp(what, "single") == 0 ||
+		strcmp(what, "sibling") == 0)
 		usleep(300000);
-	if (strcmp(what, "end") != 0 && strcmp(what, "single-end") != 0)
+	if (strcmp(what, "end") != 0 && strcmp(what, "single-end") != 0 &&
+		strcmp(what, "sibling-end") != 0)
 		pthread_mutex_unlock(&shared->mutex);
+	_exit(0);
+}
+
+/* A child that waits for the mutex, once that pipe is closed. */
+static pid_t start_waiter(const int ends[2])
+{
+	pid_t waiter = fork();
+
+	if (waiter != 0)
+		return waiter;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(ends[1]);
+	_exit(read(ends[0], &(char){0}, 1) != 0 || take_turn(NULL) ? 1 : 0);
+}
+
+static __attribute__((noinline)) pid_t start_holder(const char *what, int ends[2])
+{
+	pid_t holder = fork();
+
+	if (holder == 0)
+		hold(what, ends);
+	return holder;
+}
+
+static void be_siblings(const char *what, int ends[2])
+{
+	pid_t waiter = start_waiter(ends), holder = start_holder(what, ends);
+
+	close(ends[1]);
+	for (int i = 0; i < 2; i++)
+		wait(NULL);
+	printf("%d turns, %d children\n", shared->turns, (waiter > 0) + (holder > 0));
+}
+
+static void leave_orphan(void)
+{
+	pthread_mutex_lock(&shared->mutex);
+	if (fork() == 0) {
+		alarm(2);
+		take_turn(NULL);
+		_exit(0);
+	}
+	usleep(200000);
 	_exit(0);
 }
 
@@ -78,9 +128,13 @@ int main(int argc, char **argv)
 	pthread_mutex_init(&shared->mutex, &attributes);
 	if (strcmp(what, "often") == 0)
 		take_often();
-	child = fork();
-	if (child == 0)
-		hold(what, ends);
+	if (strncmp(what, "sibling", 7) == 0) {
+		be_siblings(what, ends);
+		return 0;
+	}
+	if (strcmp(what, "orphan") == 0)
+		leave_orphan();
+	child = start_holder(what, ends);
 	close(ends[1]);
 	if (read(ends[0], &(char){0}, 1) != 0)
 		return 1;

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Low watermarks for reading of bufferevents. libevent calls the program's callback only once as many bytes
+ * have come. If fewer have, and the thread at the other end waits for an answer, nobody goes on. So a loop's
+ * thread looks now and then for bytes of which no callback was told. It tells of them only while nothing is
+ * known that may answer: no timer but those that came twice since, and no other thread that runs,
+ * unless one alone always sent, was answered each time, and is the one that waits.
+ */
+#define _GNU_SOURCE
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_struct.h>
+#include <event2/event_struct.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "adapt/event/event.h"
+#include "adapt/look/look.h"
+#include "adapt/relatives/ends.h"
+
+#define MARKS 1024  /* a power of two; of further bufferevents nothing is told */
+#define PROBES 8u   /* places that are tried for one */
+#define HABIT 3     /* so many messages must have come from one thread */
+#define TRIES 3     /* to see all threads asleep */
+#define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
+
+/* A bufferevent with a low watermark. Only the thread of its loop uses the other members, but for `told`. */
+static struct mark {
+	struct bufferevent *_Atomic buffer; /* NULL: it is free */
+	pid_t process;                      /* a child of it has a copy only */
+	const void *caller;                 /* who set it */
+	struct bufferevent known;           /* as it was then */
+	size_t left; /* bytes of which the program knew when its last callback returned */
+	/* The thread that had sent last whenever the program read, how often that was so in a row, and it
+	 * left something to be sent. */
+	uint32_t sender, times;
+	/* As it was seen first: */
+	int64_t since; /* 0: nothing is wrong */
+	size_t length;
+	uint64_t ran;          /* of the thread that waits */
+	_Atomic uint64_t told; /* the task that tells of it, or NONE */
+} marks[MARKS];
+static _Atomic bool are_any;
+
+REAL(bufferevent_get_input)
+REAL(bufferevent_get_output)
+REAL(bufferevent_setwatermark)
+REAL(evbuffer_add)
+REAL(evbuffer_free)
+REAL(evbuffer_get_length)
+REAL(evbuffer_new)
+REAL(event_base_foreach_event)
+REAL(event_get_callback_arg)
+
+/* ---- Buffers ----------------------------------------------------------------------------------- */
+
+/* A bufferevent may be locked for long, and libevent may have freed it. So memory is copied by the kernel,
+ * which takes no lock and fails where there is none. */
+static bool copy(const void *from, void *to, size_t size)
+{
+	return thrum__adapt_process_copy(getpid(), (uintptr_t)from, to, size);
+}
+
+static bool length_of(const struct evbuffer *buffer, size_t *length)
+{
+	size_t words[LENGTH_AT + 1];
+
+	if (!copy(buffer, words, sizeof words))
+		return false;
+	*length = words[LENGTH_AT];
+	return true;
+}
+
+static bool try_buffer(void)
+{
+	struct evbuffer *buffer = real_evbuffer_new(NULL)();
+	size_t first = 0, second = 0;
+	bool is_known = buffer && real_evbuffer_add(NULL)(buffer, "bytes", 5) == 0 &&
+		length_of(buffer, &first) && real_evbuffer_add(NULL)(buffer, "more", 4) == 0 &&
+		length_of(buffer, &second) && first == 5 && second == 9;
+
+	if (buffer)
+		real_evbuffer_free(NULL)(buffer);
+	return is_known;
+}
+
+/* libevent 2.0 to 2.2 keep the length in the same place, but no header says so. */
+static bool knows_buffers(void)
+{
+	static _Atomic int is_known; /* 0: it isn't tried yet; -1: no */
+
+	if (!atomic_load_explicit(&is_known, memory_order_relaxed))
+		atomic_store(&is_known, try_buffer() ? 1 : -1);
+	return atomic_load_explicit(&is_known, memory_order_relaxed) > 0;
+}
+
+/* ---- Marks ------------------------------------------------------------------------------------- */
+
+static struct mark *probe(const struct bufferevent *buffer, unsigned i)
+{
+	uint64_t bits = (uint64_t)(uintptr_t)buffer;
+
+	return &marks[((bits * UINT64_C(0x9e3779b97f4a7c15) >> 54) + i) % MARKS];
+}
+
+static struct mark *find(const struct bufferevent *buffer)
+{
+	for (unsigned i = 0; i < PROBES && atomic_load_explicit(&are_any, memory_order_relaxed);
+		i++) {
+		struct mark *mark = probe(buffer, i);
+
+		if (atomic_load_explicit(&mark->buffer, memory_order_relaxed) == buffer)
+			return mark;
+	}
+	return NULL;
+}
+
+static void take_back(struct mark *mark)
+{
+	thrum_task told = atomic_exchange(&mark->told, THRUM_TASK_NONE);
+
+	mark->since = 0;
+	if (told && mark->process == getpid())
+		thrum_task_resolve(told);
+}
+
+void thrum__adapt_event_mark_forget(const struct bufferevent *buffer)
+{
+	struct mark *mark = find(buffer);
+
+	if (!mark)
+		return;
+	take_back(mark);
+	atomic_store(&mark->buffer, NULL);
+}
+
+static size_t left_of(struct bufferevent *buffer)
+{
+	return real_evbuffer_get_length(NULL)(real_bufferevent_get_input(NULL)(buffer));
+}
+
+static void note(struct mark *mark, struct bufferevent *buffer, const void *caller)
+{
+	take_back(mark);
+	mark->process = getpid();
+	mark->caller = caller;
+	mark->left = left_of(buffer);
+	if (!copy(buffer, &mark->known, sizeof mark->known))
+		atomic_store(&mark->buffer, NULL);
+}
+
+static struct mark *take(struct bufferevent *buffer)
+{
+	struct mark *mark = find(buffer);
+
+	for (unsigned i = 0; i < PROBES && !mark; i++) {
+		struct bufferevent *none = NULL;
+
+		if (!atomic_compare_exchange_strong(&probe(buffer, i)->buffer, &none, buffer))
+			continue;
+		mark = probe(buffer, i);
+		mark->sender = mark->times = 0;
+	}
+	return mark;
+}
+
+static thrum_task look(int epoll, bool is_waiting);
+
+STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events, size_t low,
+	size_t high)
+{
+	struct mark *mark;
+
+	real_bufferevent_setwatermark(CALLER)(buffer, events, low, high);
+	if (!(events & EV_READ) || !thrum__adapt_event_begin(CALLER))
+		return;
+	mark = low > 1 && knows_buffers() ? take(buffer) : find(buffer);
+	if (mark) {
+		note(mark, buffer, CALLER);
+		atomic_store(&are_any, true);
+		thrum__adapt_look_also(look);
+	}
+}
+
+/* The thread that wrote last to the other end of a pair of sockets; 0: not known. */
+static uint32_t sender_of(int fd)
+{
+	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
+}
+
+void thrum__adapt_event_mark_begin(const struct bufferevent *buffer)
+{
+	struct mark *mark = find(buffer);
+
+	if (mark)
+		take_back(mark);
+}
+
+void thrum__adapt_event_mark_told(struct bufferevent *buffer, bool has_read)
+{
+	struct mark *mark = find(buffer);
+	uint32_t sender;
+
+	if (!mark)
+		return;
+	mark->left = left_of(buffer);
+	if (!has_read)
+		return;
+	sender = sender_of(mark->known.ev_read.ev_fd);
+	if (sender != mark->sender ||
+		real_evbuffer_get_length(NULL)(real_bufferevent_get_output(NULL)(buffer)) == 0)
+		mark->times = 0;
+	mark->sender = sender;
+	mark->times++;
+}
+
+/* ---- The other end ------------------------------------------------------------------------------ */
+
+/* The thread that waits to read what a socket of a pair sends. */
+struct reader {
+	thrum_task task; /* NONE: there is none */
+	uint32_t tid;
+	uint64_t ran; /* differs once it has run */
+};
+
+/* Whether a thread of this process waits for as long as it takes; `ran` differs once it has run, unless it
+ * looks from time to time. */
+static bool waits(uint32_t tid, uint64_t *ran)
+{
+	const struct look look = {.self = getpid()};
+	struct process_call call;
+	bool looks;
+
+	if (!thrum__adapt_process_call(look.self, tid, &call))
+		return false;
+	looks = thrum__adapt_vain_looker(&look, look.self, &call, NULL);
+	*ran = looks ? 0 : thrum__adapt_process_ran(look.self, tid);
+	return looks || thrum__adapt_call_is_endless(&call);
+}
+
+static struct reader find_reader(int fd)
+{
+	struct reader reader = {.task = thrum__adapt_pipe_waiter(fd)};
+	int other = thrum__adapt_pipe_other(fd, true);
+
+	for (struct thread *t = thrum__adapt_threads(); t && reader.task; t = t->next)
+		if (atomic_load(&t->task) == reader.task)
+			reader.tid = atomic_load(&t->tid);
+	if (!reader.tid || other < 0 || !thrum__adapt_is_patient(other) ||
+		!waits(reader.tid, &reader.ran)) {
+		reader.task = THRUM_TASK_NONE;
+		return reader;
+	}
+	return reader;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------ */
+
+struct rest {
+	int64_t since;
+	bool may_go_on;
+};
+
+/* A timer may let the program answer. Time limits of descriptors are for others. */
+static int look_at_event(const struct event_base *base, const struct event *event, void *data)
+{
+	struct rest *rest = data;
+	short flags = event->ev_evcallback.evcb_flags;
+	const struct cell *cell;
+
+	(void)base;
+	if (flags & EVLIST_INTERNAL || !(flags & EVLIST_TIMEOUT) || event->ev_fd >= 0)
+		return 0;
+	cell = thrum__adapt_event_cell(event);
+	rest->may_go_on |= !cell || atomic_load(&cell->came[1]) < rest->since;
+	return rest->may_go_on;
+}
+
+static bool may_go_on(const struct mark *mark)
+{
+	struct rest rest = {mark->since, false};
+
+	real_event_base_foreach_event(NULL)(mark->known.ev_base, look_at_event, &rest);
+	return rest.may_go_on;
+}
+
+/* Whether it is the same bufferevent with the same loop, and its own thread looks. */
+static bool is_same(const struct mark *mark, const struct bufferevent *now, int epoll)
+{
+	uint32_t events = 0;
+
+	return now->be_ops == mark->known.be_ops && now->ev_base == mark->known.ev_base &&
+		now->input == mark->known.input && now->ev_read.ev_fd >= 0 &&
+		thrum__adapt_watch_epoll(now->ev_read.ev_fd, &events) == epoll && events & EPOLLIN;
+}
+
+/* Whether fewer bytes have come than it takes to call the program, which knows of fewer still. */
+static bool is_short(const struct mark *mark, const struct bufferevent *now, size_t length)
+{
+	int size = 0;
+
+	return length > mark->left && length < now->wm_read.low && now->readcb &&
+		now->enabled & EV_READ && !timerisset(&now->timeout_read) &&
+		ioctl(now->ev_read.ev_fd, FIONREAD, &size) == 0 && size == 0;
+}
+
+/* Whether a thread alone has sent what came, was answered each time, and has sent the rest, too. */
+static bool asks_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid)
+{
+	return mark->sender == tid && mark->times > HABIT && sender_of(now->ev_read.ev_fd) == tid;
+}
+
+static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter)
+{
+	char label[CALL_MAX + PLACE_MAX + 80], *end;
+	cell_function *callback = thrum__adapt_event_read_callback(now);
+	thrum_task task;
+
+	end = stpcpy(thrum__adapt_put_number(label, mark->length),
+		mark->length == 1 ? " byte" : " bytes");
+	thrum__adapt_put_call(end, " of", now->ev_read.ev_fd);
+	end = stpcpy(strchr(end, '\0'), ", fewer than the low watermark of ");
+	end = stpcpy(thrum__adapt_put_number(end, now->wm_read.low), " of ");
+	thrum__adapt_label(end, "bufferevent", (const void *)(uintptr_t)callback);
+	task = thrum__create(thrum__adapt_site(mark->caller), THRUM_KIND_TASK, label);
+	thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
+	atomic_store(&mark->told, task);
+}
+
+/* Threads that look from time to time may do so just now: so this tries again. */
+static void try_to_tell(struct mark *mark, const struct bufferevent *now)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct reader reader = find_reader(now->ev_read.ev_fd);
+
+		if (reader.task && reader.ran != mark->ran) {
+			mark->ran = reader.ran;
+			mark->since = rough_time();
+			return;
+		}
+		if (reader.task &&
+			(asks_alone(mark, now, reader.tid) || thrum__adapt_others_sleep()) &&
+			!may_go_on(mark)) {
+			tell(mark, now, reader.task);
+			return;
+		}
+		thrum__adapt_look_settle();
+	}
+}
+
+static void look_at(struct mark *mark, const struct bufferevent *buffer, int epoll)
+{
+	struct bufferevent now;
+	size_t length;
+
+	if (!copy(buffer, &now, sizeof now) || !is_same(mark, &now, epoll) ||
+		!length_of(now.input, &length))
+		return;
+	if (!is_short(mark, &now, length)) {
+		take_back(mark);
+		return;
+	}
+	if (!mark->since || mark->length != length) {
+		take_back(mark);
+		mark->since = rough_time();
+		mark->length = length;
+		mark->ran = find_reader(now.ev_read.ev_fd).ran;
+	}
+	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE)
+		try_to_tell(mark, &now);
+}
+
+/* The thread is about to wait for events of this epoll, or waits for them. */
+static thrum_task look(int epoll, bool is_waiting)
+{
+	thrum_task told = THRUM_TASK_NONE;
+
+	(void)is_waiting;
+
+	for (unsigned i = 0; i < MARKS; i++) {
+		const struct bufferevent *buffer = atomic_load(&marks[i].buffer);
+
+		if (!buffer || marks[i].process != getpid())
+			continue;
+		look_at(&marks[i], buffer, epoll);
+		if (!told && atomic_load(&marks[i].buffer))
+			told = atomic_load(&marks[i].told);
+	}
+	return told;
+}

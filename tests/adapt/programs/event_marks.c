@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A server by libevent wants a message of 100 bytes, and a thread sends 10 and waits for the answer. With the
+ * argument "hang" nothing more happens; "start" is the same without a message before, and "alone" after
+ * several, while another thread runs now and then. With "flush" a timer
+ * answers later, with "limit" a time limit of the bufferevent lets the server answer, with "patience" the
+ * thread waits for some time only and then sends the rest, with "rest" another thread sends the rest, with
+ * "known" the server knows of the 10 bytes, and another thread answers later.
+ */
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define SIZE 100
+#define PART 10
+#define LONG 700000 /* us; longer than bytes may be left */
+
+static struct event_base *base;
+static struct event *tick, *flush;
+static struct bufferevent *stream;
+static const char *scene;
+static int ends[2];
+static unsigned ticks;
+
+static bool is(const char *name)
+{
+	return strcmp(scene, name) == 0;
+}
+
+static void answer(void)
+{
+	bufferevent_write(stream, "a", 1);
+}
+
+static void want(size_t size)
+{
+	bufferevent_setwatermark(stream, EV_READ, size, 0);
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *data)
+{
+	(void)fd, (void)what, (void)data;
+	evbuffer_drain(bufferevent_get_input(stream), SIZE);
+	answer();
+}
+
+static void on_message(struct bufferevent *buffer, void *data)
+{
+	const struct timeval later = {0, LONG};
+	struct evbuffer *input = bufferevent_get_input(buffer);
+	bool is_first = evbuffer_get_length(input) < SIZE;
+
+	(void)data;
+	if (is("known") && evbuffer_get_length(input) == 2 * PART) {
+		evbuffer_drain(input, PART);
+		want(SIZE);
+		return;
+	}
+	evbuffer_drain(input, SIZE);
+	want(SIZE);
+	if (is_first && is("flush"))
+		event_add(flush, &later);
+	answer();
+}
+
+static void on_state(struct bufferevent *buffer, short what, void *data)
+{
+	(void)data;
+	if (what & BEV_EVENT_TIMEOUT) {
+		answer();
+		bufferevent_enable(buffer, EV_READ);
+		return;
+	}
+	bufferevent_free(buffer);
+	event_base_loopbreak(base);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+	(void)fd, (void)what, (void)data;
+	ticks++;
+}
+
+static void post(size_t size)
+{
+	static const char bytes[SIZE];
+
+	if (write(ends[1], bytes, size) != (ssize_t)size)
+		abort();
+}
+
+static void await_answer(void)
+{
+	char byte;
+
+	if (read(ends[1], &byte, 1) != 1 && !is("patience"))
+		abort();
+}
+
+static void *send_rest(void *data)
+{
+	(void)data;
+	usleep(LONG);
+	post(SIZE - PART);
+	return NULL;
+}
+
+static void *answer_late(void *data)
+{
+	const struct itimerspec later = {.it_value.tv_nsec = LONG * 1000};
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	(void)data;
+	if (timerfd_settime(timer, 0, &later, NULL) != 0 || read(timer, (uint64_t[1]){0}, 8) != 8 ||
+		write(ends[0], "a", 1) != 1)
+		abort();
+	return NULL;
+}
+
+static void *stay_awake(void *data)
+{
+	while (!data)
+		usleep(LONG);
+	return NULL;
+}
+
+/* Later, another thread sleeps with a time limit: so it might help. */
+static void get_used(void)
+{
+	pthread_t other;
+
+	for (int i = 0; i < 5; i++) {
+		post(SIZE);
+		await_answer();
+	}
+	pthread_create(&other, NULL, stay_awake, NULL);
+}
+
+static void *ask(void *data)
+{
+	const struct timeval limit = {0, LONG};
+	bool has_helper = is("rest") || is("known");
+	pthread_t helper;
+
+	(void)data;
+	if (is("alone"))
+		get_used();
+	if (!is("start") && !is("known")) {
+		post(PART);
+		await_answer();
+	}
+	if (is("patience") &&
+		setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+		abort();
+	if (has_helper)
+		pthread_create(&helper, NULL, is("rest") ? send_rest : answer_late, NULL);
+	post(is("known") ? 2 * PART : PART);
+	await_answer();
+	if (is("patience")) {
+		post(SIZE - PART);
+		await_answer();
+	}
+	if (has_helper)
+		pthread_join(helper, NULL);
+	close(ends[1]);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct timeval period = {0, 20000}, limit = {0, LONG};
+	pthread_t thread;
+
+	scene = argc > 1 ? argv[1] : "";
+	base = event_base_new();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return EXIT_FAILURE;
+	evutil_make_socket_nonblocking(ends[0]);
+	stream = bufferevent_socket_new(base, ends[0], BEV_OPT_CLOSE_ON_FREE);
+	bufferevent_setcb(stream, on_message, NULL, on_state, NULL);
+	if (is("limit"))
+		bufferevent_set_timeouts(stream, &limit, NULL);
+	if (is("start"))
+		want(SIZE);
+	bufferevent_enable(stream, EV_READ | EV_WRITE);
+	tick = event_new(base, -1, EV_PERSIST, on_tick, NULL);
+	event_add(tick, &period);
+	flush = event_new(base, -1, 0, on_flush, NULL);
+	pthread_create(&thread, NULL, ask, NULL);
+	if (is("hang") || is("start") || is("alone"))
+		alarm(2);
+	event_base_dispatch(base);
+	pthread_join(thread, NULL);
+	puts("answered");
+	return EXIT_SUCCESS;
+}

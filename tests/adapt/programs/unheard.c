@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A program that sends a child a signal, so that it ends, and waits for that. The argument says why the child
+ * doesn't end; with a second one it does. SIGALRM ends the program.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_fine;
+static volatile sig_atomic_t is_told;
+
+static void on_signal(int number)
+{
+	(void)number;
+	is_told = 1;
+}
+
+static void leave_by_and_by(int number)
+{
+	signal(number, SIG_IGN);
+}
+
+/* Works until it is told to end. */
+static void work(void)
+{
+	while (!is_told)
+		usleep(5000);
+	_exit(0);
+}
+
+static void hold_back(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(is_fine ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+/* Returns true in the child, which waits until the parent goes on. */
+static bool start(pid_t *child)
+{
+	int ends[2];
+
+	if (pipe(ends) < 0 || (*child = fork()) < 0)
+		_exit(1);
+	if (*child != 0) {
+		close(ends[1]);
+		if (read(ends[0], &(char){0}, 1) != 1)
+			_exit(1);
+		close(ends[0]);
+		return false;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "worker");
+	close(ends[0]);
+	is_told = ends[1]; /* for ready() */
+	return true;
+}
+
+/* The parent goes on. */
+static void ready(void)
+{
+	int end = is_told;
+
+	is_told = 0;
+	if (write(end, "x", 1) != 1)
+		_exit(1);
+	close(end);
+}
+
+static void end(pid_t child, pid_t to, int number)
+{
+	kill(to, number);
+	waitpid(child, NULL, 0);
+}
+
+static void *wait_for_ever(void *signals)
+{
+	int number;
+
+	sigwait(signals, &number);
+	return NULL;
+}
+
+/* The child holds the signal back. The parent has another thread. */
+static void blocked(void)
+{
+	sigset_t signals;
+	pthread_t thread;
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGTERM, on_signal);
+		hold_back(SIGTERM);
+		ready();
+		work();
+	}
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	pthread_create(&thread, NULL, wait_for_ever, &signals);
+	end(child, child, SIGTERM);
+	pthread_kill(thread, SIGUSR2);
+	pthread_join(thread, NULL);
+}
+
+/* It runs another program, which ignores the signal. */
+static void ignored(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGINT, is_fine ? SIG_DFL : SIG_IGN);
+		ready();
+		execlp("sleep", "sleep", "20", (char *)NULL);
+		_exit(127);
+	}
+	end(child, child, SIGINT);
+}
+
+/* It gets the signal as one of a group, and has no handler. */
+static void group(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		setpgid(0, 0);
+		hold_back(SIGUSR1);
+		ready();
+		work();
+	}
+	end(child, -child, SIGUSR1);
+}
+
+/* It has heard the signal, and ends when its work is done. */
+static void leaving(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGTERM, leave_by_and_by);
+		ready();
+		work();
+	}
+	end(child, child, SIGTERM);
+}
+
+/* It will read the signal. */
+static void reader(void)
+{
+	sigset_t signals;
+	pid_t child;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	if (start(&child)) {
+		hold_back(SIGTERM);
+		if (signalfd(-1, &signals, 0) < 0)
+			_exit(1);
+		ready();
+		work();
+	}
+	end(child, child, SIGTERM);
+}
+
+/* The signal tells it something, and it hears of it after its work. */
+static void told(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGUSR1, on_signal);
+		hold_back(SIGUSR1);
+		ready();
+		work();
+	}
+	end(child, child, SIGUSR1);
+}
+
+static void work_in_handler(int number)
+{
+	(void)number;
+	work();
+}
+
+/* The handler of the first signal runs for long, and holds back the second one. */
+static void twice(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGTERM, work_in_handler);
+		ready();
+		work();
+	}
+	kill(child, SIGTERM);
+	usleep(100000);
+	end(child, child, SIGTERM);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {{"blocked", blocked}, {"ignored", ignored}, {"group", group},
+		{"leaving", leaving}, {"reader", reader}, {"told", told}, {"twice", twice}};
+
+	is_fine = argc > 2;
+	alarm(is_fine ? 20 : 2);
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(argv[1], cases[i].name) == 0)
+			cases[i].run();
+	puts("done");
+	return 0;
+}

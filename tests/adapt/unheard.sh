@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Children that don't hear the signal which should end them.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+for case in blocked ignored group leaving reader told twice; do
+	same "$case" "$programs/unheard" "$case"
+done
+has blocked why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
+has ignored why '\(sleep\), which ignores SIGINT, started by (start|unheard\+0x)'
+has group why '\(worker\), which blocks SIGUSR1, started by (start|unheard\+0x)'
+for case in leaving reader told twice; do
+	has "$case" why '^no findings'
+done
+for case in blocked ignored group; do
+	has "$case" why '^never resolved'
+	same "fine-$case" "$programs/unheard" "$case" fine
+	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
+done
+exit "$failed"
