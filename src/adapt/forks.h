@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
+<<<<<<< HEAD
  * All processes under one `thrum record` share this with it: how many forked children record, how they
  * ended, who made files that may be locks, who started whom, who has permits of semaphores that are the
  * kernel's, and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind
  * FORKS_WORD.
+=======
+ * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
+ * who made files that may be locks, who has permits of semaphores that are the kernel's, who uses queues of
+ * messages, who started whom, and which signals one sent to another. It lies in a file whose name stands in
+ * THRUM_ADAPT, behind FORKS_WORD.
+>>>>>>> w-mq
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -20,8 +27,7 @@
 #define FORKS_WAITS 64       /* for such semaphores */
 #define FORKS_QUEUES 64      /* of messages */
 #define FORKS_USERS 8        /* of each: those processes that are noted */
-
-#define FORKS_STARTED 256 /* processes of which it is known who started them */
+#define FORKS_STARTED 256    /* processes of which it is known who started them */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 
@@ -42,12 +48,16 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
+<<<<<<< HEAD
 	/* By their numbers: processes that others started. */
 	struct thrum__adapt_started {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
 	} started[FORKS_STARTED];
 	/* By their keys: see sets.c. */
+=======
+	/* By their keys: see relatives/sets.c. */
+>>>>>>> w-mq
 	struct thrum__adapt_semaphore {
 		_Atomic uint64_t key; /* 0: this one is free */
 		_Atomic int32_t set;
@@ -69,16 +79,24 @@ struct thrum__adapt_forks {
 			looks; /* it looks from time to time, and may tell why it waits in vain */
 		_Atomic uint32_t is_told; /* for whom it waits, as all those wait for each other */
 	} wait[FORKS_WAITS];
-	/* By their keys: see queues.c. */
+	/* By their keys: see relatives/queues.c. */
 	struct thrum__adapt_queue {
 		_Atomic uint64_t key;        /* 0: this one is free */
 		_Atomic uint32_t is_crowded; /* there are more users */
 		struct thrum__adapt_user {
 			_Atomic int32_t process;
-			_Atomic uint32_t bits; /* of queues.h */
+			_Atomic uint32_t bits; /* of relatives/queues.h */
 			_Atomic uint64_t name[2];
 		} user[FORKS_USERS];
 	} queue[FORKS_QUEUES];
+<<<<<<< HEAD
+=======
+	/* By their numbers: processes that others started. */
+	struct thrum__adapt_started {
+		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
+		_Atomic uint64_t caller;     /* an address of the process `by` */
+	} started[FORKS_STARTED];
+>>>>>>> w-mq
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
 	 * for a group of processes. */

@@ -55,8 +55,8 @@ void thrum__adapt_find_reals(void);
 
 /* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
 
-/* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it jumps
- * there: then the call seems to come from this library, which called it. */
+/* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it
+ * jumps there: then the call seems to come from this library, which called it. */
 extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
 
 /* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */

@@ -2,8 +2,9 @@
 /*
  * Watches of epoll that were changed so that they ask for data no more, mostly since answers have to be sent
  * first. If nobody changes that back, all that the other end writes stays unread; or the program has read
- * it, and does nothing about it. It is told only if a thread waits for the other end, and nothing can come that would let the program go on: each other watch is of a
- * pipe or pair of sockets at whose other end a thread waits, too, or of a socket that listens.
+ * it, and does nothing about it. It is told only if a thread waits for the other end, and nothing can come
+ * that would let the program go on: each other watch is of a pipe or pair of sockets at whose other end a
+ * thread waits, too, or of a socket that listens.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
