@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
-<<<<<<< HEAD
- * All processes under one `thrum record` share this with it: how many forked children record, how they
- * ended, who made files that may be locks, who started whom, who has permits of semaphores that are the
- * kernel's, and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind
- * FORKS_WORD.
-=======
  * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
  * who made files that may be locks, who has permits of semaphores that are the kernel's, who uses queues of
  * messages, who started whom, and which signals one sent to another. It lies in a file whose name stands in
  * THRUM_ADAPT, behind FORKS_WORD.
->>>>>>> w-mq
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -48,16 +41,7 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
-<<<<<<< HEAD
-	/* By their numbers: processes that others started. */
-	struct thrum__adapt_started {
-		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
-		_Atomic uint64_t caller;     /* an address of the process `by` */
-	} started[FORKS_STARTED];
-	/* By their keys: see sets.c. */
-=======
 	/* By their keys: see relatives/sets.c. */
->>>>>>> w-mq
 	struct thrum__adapt_semaphore {
 		_Atomic uint64_t key; /* 0: this one is free */
 		_Atomic int32_t set;
@@ -89,14 +73,11 @@ struct thrum__adapt_forks {
 			_Atomic uint64_t name[2];
 		} user[FORKS_USERS];
 	} queue[FORKS_QUEUES];
-<<<<<<< HEAD
-=======
 	/* By their numbers: processes that others started. */
 	struct thrum__adapt_started {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
 	} started[FORKS_STARTED];
->>>>>>> w-mq
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
 	 * for a group of processes. */
