@@ -11,6 +11,7 @@
 #include "adapt/relatives/sets.h"
 
 #define TRIES 8
+#define CHANGES 2 /* the place of a key, which is odd, while its users are removed */
 
 static uint64_t mixed(uint64_t sum, uint64_t value)
 {
@@ -55,33 +56,49 @@ static struct thrum__adapt_queue *find(uint64_t key)
 	return NULL;
 }
 
-static bool has_living(const struct thrum__adapt_queue *queue)
+/* Whether it has had users, and all that are noted have ended. */
+static bool is_left(const struct thrum__adapt_queue *queue)
 {
+	bool has_users = false;
+
 	for (unsigned i = 0; i < FORKS_USERS; i++) {
 		pid_t process = atomic_load(&queue->user[i].process);
 
 		if (process && !thrum__adapt_process_is_over(process))
-			return true;
+			return false;
+		has_users |= process != 0;
 	}
-	return false;
+	return has_users;
 }
 
-/* The place of a queue whose users have ended may be used again. */
+/* The place of a queue whose users have ended is used again for this key. It gets the key later, as others
+ * that note the same queue at this time must stay. */
+static void clear(struct thrum__adapt_queue *queue, uint64_t key)
+{
+	uint64_t before = atomic_load(&queue->key);
+
+	if (!before || before == CHANGES || before == key || !is_left(queue) ||
+		!atomic_compare_exchange_strong(&queue->key, &before, CHANGES))
+		return;
+	for (unsigned i = 0; i < FORKS_USERS; i++) {
+		atomic_store(&queue->user[i].process, 0);
+		atomic_store(&queue->user[i].bits, 0);
+	}
+	atomic_store(&queue->is_crowded, 0);
+	atomic_store(&queue->key, 0);
+}
+
 static struct thrum__adapt_queue *find_or_make(uint64_t key)
 {
 	struct thrum__adapt_queue *all = thrum__adapt_forks()->queue, *found = find(key);
 
 	for (unsigned i = 0; key && !found && i < TRIES; i++) {
 		struct thrum__adapt_queue *queue = &all[((key >> 1) + i) % FORKS_QUEUES];
-		uint64_t before = atomic_load(&queue->key);
+		uint64_t before = 0;
 
-		if ((before && has_living(queue)) ||
-			!atomic_compare_exchange_strong(&queue->key, &before, key))
-			continue;
-		for (unsigned j = 0; j < FORKS_USERS; j++)
-			atomic_store(&queue->user[j].process, 0);
-		atomic_store(&queue->is_crowded, 0);
-		found = queue;
+		clear(queue, key);
+		if (atomic_compare_exchange_strong(&queue->key, &before, key) || before == key)
+			found = queue;
 	}
 	return found;
 }
@@ -102,7 +119,6 @@ static struct thrum__adapt_user *find_user(struct thrum__adapt_queue *queue, pid
 		prctl(PR_GET_NAME, name);
 		atomic_store(&user->name[0], name[0]);
 		atomic_store(&user->name[1], name[1]);
-		atomic_store(&user->bits, 0);
 		return user;
 	}
 	atomic_store(&queue->is_crowded, 1);

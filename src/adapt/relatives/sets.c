@@ -112,7 +112,8 @@ static struct thrum__adapt_semaphore *find_or_make(const struct set_self *self, 
 		struct thrum__adapt_semaphore *one = &all[((key >> 1) + i) % FORKS_SEMAPHORES];
 		uint64_t none = 0;
 
-		if (!atomic_compare_exchange_strong(&one->key, &none, key))
+		/* Another thread may note the same one just now. */
+		if (!atomic_compare_exchange_strong(&one->key, &none, key) && none != key)
 			continue;
 		atomic_store(&one->set, set);
 		atomic_store(&one->number, number);
