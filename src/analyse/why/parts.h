@@ -274,6 +274,10 @@ THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
 
+/* The edge before one by the same task, but for those by which it took and released locks; or NONE. A thread
+ * that waits for a condition again may have told of the lock that goes with it. */
+uint32_t thrum__why_act_before(const struct thrum__model *, uint32_t edge);
+
 /* Whether a task's name begins with one of these words. */
 bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
 	size_t count);

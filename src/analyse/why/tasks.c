@@ -20,6 +20,16 @@ int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
 	return -1;
 }
 
+uint32_t thrum__why_act_before(const struct thrum__model *model, uint32_t edge)
+{
+	do
+		edge = THRUM__EDGE(model, edge, prev_out);
+	while (thrum__model_has_row(&model->edges, edge) &&
+		(THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK ||
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK));
+	return edge;
+}
+
 bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
 	const char *const *words, size_t count)
 {

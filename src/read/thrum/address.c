@@ -222,15 +222,24 @@ static const char *place_in(const char *label, const char *plus)
 	return plus;
 }
 
-/* The sort of the place at `name`: a call returns to that of "poll in module+0x1234", and to that of
- * "read at module+0x1234". */
+/* Whether a word stands before the place at `name`. */
+static bool is_behind(const char *label, const char *name, const char *word)
+{
+	size_t size = strlen(word);
+
+	return (size_t)(name - label) >= size && memcmp(name - size, word, size) == 0;
+}
+
+/* The sort of the place at `name`: a call returns to that of "poll in module+0x1234" and "armed by
+ * module+0x1234", and to that of "read at module+0x1234". */
 static enum thrum__read_place sort_of(const char *label, const char *name)
 {
-	if (name - label < 4)
-		return THRUM__PLACE_BEGINS;
-	if (memcmp(name - 4, " at ", 4) == 0)
+	if (is_behind(label, name, " at "))
 		return THRUM__PLACE_WITHIN;
-	return memcmp(name - 4, " in ", 4) == 0 ? THRUM__PLACE_RETURNS : THRUM__PLACE_BEGINS;
+	return is_behind(label, name, " in ") || is_behind(label, name, " by ") ||
+			is_behind(label, name, " since ")
+		? THRUM__PLACE_RETURNS
+		: THRUM__PLACE_BEGINS;
 }
 
 /* The next module behind `after` (NULL: the first) whose file has the name from `name` to `plus`. */

@@ -176,7 +176,7 @@ static int64_t waits_again_since(const struct thrum__model *model, uint32_t task
 
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, to) == object;
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		i++, edge = thrum__why_act_before(model, edge))
 		since = THRUM__EDGE(model, edge, time);
 	return since;
 }

@@ -177,7 +177,7 @@ int64_t thrum__why_waits_since(const struct thrum__model *model, const struct th
 	signalled = signal == THRUM__NONE ? -1 : THRUM__EDGE(model, signal, time);
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, to) == on && THRUM__EDGE(model, edge, time) > signalled;
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		i++, edge = thrum__why_act_before(model, edge))
 		since = THRUM__EDGE(model, edge, time);
 	return since;
 }

@@ -53,7 +53,7 @@ bool thrum__why_single_wake(const struct thrum__search *search, uint32_t conditi
 		return false;
 	last = THRUM__TASK(model, wake->task, edge_out);
 	if (thrum__model_has_row(&model->edges, last) &&
-		THRUM__EDGE(model, last, prev_out) == read &&
+		thrum__why_act_before(model, last) == read &&
 		THRUM__EDGE(model, last, kind) == THRUM__EDGE_WAIT &&
 		THRUM__EDGE(model, last, to) == condition &&
 		THRUM__EDGE(model, last, time) - THRUM__EDGE(model, read, time) < AT_ONCE) {
