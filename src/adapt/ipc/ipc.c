@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Looks whether the calling thread and all its relatives wait for each other, and tells it. */
 #include "adapt/ipc/ipc.h"
+#include "adapt/relatives/sets.h"
 #include "adapt/relatives/stuck.h"
 
 void thrum__adapt_ipc_tell_begin(struct ipc_look *look)
@@ -32,6 +33,8 @@ bool thrum__adapt_ipc_look(struct ipc_look *look, const struct process_call *cal
 	if (tells) {
 		thrum__adapt_ipc_tell_begin(look);
 		thrum__adapt_stuck_tell(look->wait, stuck);
+		/* Those who wait for this process need not tell it again. */
+		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
 		thrum__adapt_ipc_tell_end(look);
 	}
 	look->before = is_stuck ? stuck->sum : 0;
