@@ -22,7 +22,7 @@ for label in 'stat /' 'open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 b
 	has uv dump "label +$label"
 done
 has uv dump 'span-begin +uv_fs_stat'
-has uv dump 'fail .*open /no/such/file: ENOENT'
+has uv dump 'fail .*open /no/such/file.*: ENOENT'
 # A timer that repeats is due again, until it is stopped.
 has uv dump 'timer (ticked|uv\+0x).* due +in 1 ms'
 has uv dump 'timer (ticked|uv\+0x).* due +never'
