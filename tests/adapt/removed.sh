@@ -38,5 +38,7 @@ fi
 if [[ -x $programs/event_removed ]]; then
 	leaves event 'left by the removed event on_question' "$programs/event_removed"
 	keeps fine-event "$programs/event_removed" fine
+	leaves event-buffer 'left since bufferevent_disable in pause_reading' "$programs/event_removed" buffer
+	keeps fine-event-buffer "$programs/event_removed" buffer fine
 fi
 exit "$failed"

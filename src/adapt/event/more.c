@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "adapt/event/event.h"
+#include "adapt/look/look.h"
 
 /* ---- Bufferevents ---------------------------------------------------------------------------- */
 
@@ -19,6 +20,7 @@ REAL(bufferevent_new)
 REAL(bufferevent_setcb)
 REAL(bufferevent_getcb)
 REAL(bufferevent_free)
+REAL(bufferevent_getfd)
 REAL(bufferevent_socket_connect)
 REAL(bufferevent_socket_connect_hostname)
 
@@ -151,6 +153,19 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 	if (argument)
 		*argument = given;
 }
+
+/* libevent changes its watch of the descriptor then, or in its next turn. */
+#define READ_NO_MORE(name, place) \
+	REAL(name) \
+	STAND_IN int name(struct bufferevent *buffer, short events) \
+	{ \
+		if (events & EV_READ && thrum__adapt_event_begin(CALLER)) \
+			thrum__adapt_removed_disabled(real_bufferevent_getfd(NULL)(buffer), \
+				place); \
+		return real_##name(CALLER)(buffer, events); \
+	}
+READ_NO_MORE(bufferevent_disable, CALLER)
+READ_NO_MORE(bufferevent_enable, NULL)
 
 STAND_IN void bufferevent_free(struct bufferevent *buffer)
 {

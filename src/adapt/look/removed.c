@@ -19,6 +19,7 @@ static struct removed {
 	_Atomic uint32_t closes;       /* how often the number was closed */
 	_Atomic uint32_t sources;      /* of GLib that watch it */
 	const void *_Atomic callback;  /* of libevent's latest event; NULL: none */
+	const void *_Atomic disabled;  /* where its bufferevent was told to read no more; NULL */
 	const char *_Atomic words;     /* NULL: no watch was removed */
 	const void *_Atomic place;     /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
@@ -29,6 +30,7 @@ static struct removed {
 	int left; /* bytes */
 } removed[REMOVED];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
+static const char since_disabled[] = ", left since bufferevent_disable in";
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
 static _Atomic int count; /* of those without their watch */
 /* A watch came back later, or from another thread: then it is no fault that there is none. */
@@ -92,13 +94,16 @@ static void watched(int fd)
 
 void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 {
-	const void *callback;
+	const void *callback, *disabled;
 
 	if (fd >= REMOVED)
 		return;
 	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
+	disabled = atomic_load_explicit(&removed[fd].disabled, memory_order_relaxed);
 	if (is_watched)
 		watched(fd);
+	else if (disabled)
+		note(fd, since_disabled, disabled);
 	else if (callback)
 		note(fd, ", left by the removed event", callback);
 	else
@@ -110,6 +115,14 @@ void thrum__adapt_removed_event(int fd, const void *callback)
 	if ((unsigned)fd >= REMOVED)
 		return;
 	atomic_store_explicit(&removed[fd].callback, callback, memory_order_relaxed);
+	use(fd);
+}
+
+void thrum__adapt_removed_disabled(int fd, const void *caller)
+{
+	if ((unsigned)fd >= REMOVED)
+		return;
+	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
 	use(fd);
 }
 
@@ -142,6 +155,7 @@ void thrum__adapt_removed_forget(unsigned first, unsigned last)
 			atomic_store(&one->sources, 0);
 		}
 		atomic_store_explicit(&one->callback, NULL, memory_order_relaxed);
+		atomic_store_explicit(&one->disabled, NULL, memory_order_relaxed);
 		clear(one);
 	}
 }
@@ -186,8 +200,9 @@ static void tell(struct removed *one, int fd, const char *words, thrum_task wait
 	thrum__adapt_put_call(label, "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), words, place);
 	/* A site is the place behind a call. */
-	task = thrum__create(thrum__adapt_site(
-				     words == unwatched ? place : (const char *)place + 1),
+	task = thrum__create(thrum__adapt_site(words == unwatched || words == since_disabled
+					     ? place
+					     : (const char *)place + 1),
 		THRUM_KIND_TASK, label);
 	thrum_task_wait(waiter, task);
 	thrum_task_should_resolve(task);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * An event of libevent that comes once, and that its callback forgets to add again; with `fine` it doesn't.
+ * Or, with `buffer`, a bufferevent that pauses, and enables another one again; with `fine` it enables itself.
  * It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a
  * handler might end don't look.
  */
 #define _GNU_SOURCE
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,6 +34,50 @@ static void on_question(evutil_socket_t fd, short what, void *base)
 		event_add(question, NULL);
 }
 
+static struct bufferevent *buffer, *other;
+
+static void pause_reading(void)
+{
+	bufferevent_disable(buffer, EV_READ);
+}
+
+static void go_on(evutil_socket_t fd, short what, void *unused)
+{
+	(void)fd, (void)what, (void)unused;
+	bufferevent_enable(is_fine ? buffer : other, EV_READ);
+}
+
+static void on_bytes(struct bufferevent *from, void *base)
+{
+	static const struct timeval soon = {.tv_usec = 10000};
+	char byte;
+
+	while (bufferevent_read(from, &byte, 1) == 1) {
+		bufferevent_write(from, "!", 1);
+		if (byte != 'x')
+			continue;
+		pause_reading();
+		event_base_once(base, -1, EV_TIMEOUT, go_on, NULL, &soon);
+	}
+}
+
+static void on_end(struct bufferevent *from, short what, void *base)
+{
+	(void)from, (void)what;
+	event_base_loopbreak(base);
+}
+
+static void serve(struct event_base *base)
+{
+	buffer = bufferevent_socket_new(base, ends[0], 0);
+	other = bufferevent_socket_new(base, -1, 0);
+	bufferevent_setcb(buffer, on_bytes, NULL, on_end, base);
+	bufferevent_enable(buffer, EV_READ | EV_WRITE);
+	event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
+	bufferevent_free(buffer);
+	bufferevent_free(other);
+}
+
 static void *ask(void *unused)
 {
 	const char *bytes = "aaxaa";
@@ -48,14 +95,18 @@ int main(int argc, char **argv)
 	struct event_base *base = event_base_new();
 	pthread_t client;
 
-	(void)argv;
-	is_fine = argc > 1;
+	is_fine = argc > 1 && strcmp(argv[argc - 1], "fine") == 0;
 	alarm(is_fine ? 0 : 3);
 	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	evutil_make_socket_nonblocking(ends[0]);
 	question = event_new(base, ends[0], EV_READ, on_question, base);
-	event_add(question, NULL);
 	pthread_create(&client, NULL, ask, NULL);
-	event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
+	if (argc > 1 && strcmp(argv[1], "buffer") == 0) {
+		serve(base);
+	} else {
+		event_add(question, NULL);
+		event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
+	}
 	pthread_join(client, NULL);
 	event_free(question);
 	event_base_free(base);
