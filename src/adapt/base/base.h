@@ -58,6 +58,8 @@ void thrum__adapt_find_reals(void);
 /* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it
  * jumps there: then the call seems to come from this library, which called it. */
 extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+/* Returns a caller's address; the callback's, if it lies in this library. */
+const void *thrum__adapt_caller(const void *caller);
 
 /* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
 struct thrum_site *thrum__adapt_site(const void *caller);

@@ -15,8 +15,7 @@ static struct thrum_site elsewhere = {.file = "?", .function = "?"};
 
 __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
 
-/* The callback that runs, if a call seems to come from this library itself. */
-static const void *find_caller(const void *caller)
+const void *thrum__adapt_caller(const void *caller)
 {
 	static struct code own;
 
@@ -30,7 +29,7 @@ static const void *find_caller(const void *caller)
 
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
-	caller = find_caller(caller);
+	caller = thrum__adapt_caller(caller);
 	uintptr_t bits = (uintptr_t)caller;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 19;
 

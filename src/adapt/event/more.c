@@ -164,7 +164,7 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 				place); \
 		return real_##name(CALLER)(buffer, events); \
 	}
-READ_NO_MORE(bufferevent_disable, CALLER)
+READ_NO_MORE(bufferevent_disable, thrum__adapt_caller(CALLER))
 READ_NO_MORE(bufferevent_enable, NULL)
 
 STAND_IN void bufferevent_free(struct bufferevent *buffer)
