@@ -54,7 +54,6 @@ REAL(evbuffer_free)
 REAL(evbuffer_get_length)
 REAL(evbuffer_new)
 REAL(event_base_foreach_event)
-REAL(event_get_callback_arg)
 
 /* ---- Buffers ----------------------------------------------------------------------------------- */
 
