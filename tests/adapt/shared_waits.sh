@@ -21,13 +21,25 @@ done
 has parent why 'process [0-9]* \(waiter\)'
 
 # Nothing is wrong.
-for case in semaphore condition parent circle orphan taken named; do
+for case in semaphore condition parent circle orphan taken idle named; do
 	same "fine-$case" "$programs/shared_waits" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
 # It would be posted later.
 "$THRUM" record -o orphan.thrum -- "$programs/shared_waits" orphan >out 2>&1 </dev/null
 ! "$THRUM" why orphan.thrum 2>&1 | grep -E 'likely|certain|is left' || wrong 'an orphan is overlooked'
+# Workers have nothing to do until a signal comes.
+"$THRUM" record -o idle.thrum -- "$programs/shared_waits" idle >idle.out 2>&1 </dev/null &
+job=$!
+sleep 2.5
+read -ra processes <idle.out
+kill -KILL "${processes[@]}"
+wait "$job" 2>/dev/null
+has idle why '^no findings'
+for process in "${processes[@]:0:2}"; do
+	"$THRUM" dump "idle.thrum.$process" | grep -qE 'suspend +blocked by the outside' ||
+		wrong 'others may wake a worker'
+done
 # It may be posted by others.
 "$THRUM" record -o named.thrum -- "$programs/shared_waits" named >out 2>&1 </dev/null
 [[ ! -e named.thrum ]] || has named why '^no findings'

@@ -5,13 +5,13 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in blocked ignored group leaving reader told twice; do
+for case in blocked ignored group leaving reader told twice asleep soon; do
 	same "$case" "$programs/unheard" "$case"
 done
 has blocked why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
 has ignored why '\(sleep\), which ignores SIGINT, started by (start|unheard\+0x)'
 has group why '\(worker\), which blocks SIGUSR1, started by (start|unheard\+0x)'
-for case in leaving reader told twice; do
+for case in leaving reader told twice asleep soon; do
 	has "$case" why '^no findings'
 done
 for case in blocked ignored group; do

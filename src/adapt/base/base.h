@@ -394,6 +394,9 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
+/* The same, without a time limit, for an object that other processes share. */
+void thrum__adapt_wait_with_others(struct wait *, struct object *, const void *address,
+	const void *caller);
 /* The same for a pipe: another process may have got an end of it. tokens: its semaphore, or NULL. */
 void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
 	struct thrum_tag *reason);

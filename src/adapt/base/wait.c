@@ -138,6 +138,12 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
 }
 
+void thrum__adapt_wait_with_others(struct wait *wait, struct object *object, const void *address,
+	const void *caller)
+{
+	begin_wait(wait, object, address, caller, &thrum__adapt_outside);
+}
+
 void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *tokens,
 	const void *caller, struct thrum_tag *reason)
 {
@@ -276,7 +282,10 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 		thrum__adapt_permits_tell(object, semaphore);
 	else
 		atomic_fetch_sub(watch_of(semaphore), 1);
-	thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
+	if (is_own(semaphore) || is_timed)
+		thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
+	else
+		thrum__adapt_wait_with_others(wait, object, semaphore, caller);
 	wait->is_watched = true;
 }
 

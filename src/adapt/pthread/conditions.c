@@ -161,16 +161,22 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 		"condition", caller);
 	bool is_watched = object && !is_timed && thrum__adapt_speaks() &&
 		watch_takers(lock, caller, atomic_load(&object->arrived) > 0);
+	bool shares = is_shared(condition);
 
 	c->lock = lock;
 	drop_lock(lock, "mutex");
 	if (object)
 		atomic_store(&object->count, 0);
-	thrum__adapt_wait_begin(&c->wait, object, is_watched ? lock : condition, caller, is_timed);
+	if (shares && !is_timed)
+		thrum__adapt_wait_with_others(&c->wait, object, is_watched ? lock : condition,
+			caller);
+	else
+		thrum__adapt_wait_begin(&c->wait, object, is_watched ? lock : condition, caller,
+			is_timed);
 	c->wait.is_watched = is_watched;
 	if (until && !is_timed)
 		tell_clock(&c->wait, left, until);
-	if (!until && is_shared(condition))
+	if (!until && shares)
 		thrum__adapt_condition_look(&c->wait, condition, lock);
 }
 

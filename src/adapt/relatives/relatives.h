@@ -142,9 +142,19 @@ struct unheard {
 		UNHEARD_BLOCKED,
 		UNHEARD_IGNORED /* as it was already before it was sent */
 	} how;
+	int64_t since;  /* when it was seen first */
+	uint64_t sleep; /* differs once the process sleeps anew; 0: it doesn't sleep, or for long */
 };
 /* Finds such a signal that has no effect just now. */
 struct unheard thrum__adapt_find_unheard(pid_t process);
+/* Whether two such findings, one after the other, are about the same signal. */
+static inline bool thrum__adapt_is_same_unheard(const struct unheard *a, const struct unheard *b)
+{
+	return a->how == b->how && a->number == b->number;
+}
+/* Whether that has lasted since the finding before, so that the process isn't about to hear the signal or to
+ * end by itself: it doesn't just sleep for a time, or work for a moment. */
+bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard *before);
 /* Whether this process has sent a signal to another one, as far as is known. */
 bool thrum__adapt_has_sent_to(pid_t process);
 

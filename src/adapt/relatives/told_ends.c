@@ -235,7 +235,7 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 	return task;
 }
 
-static const struct unheard heard = {0, UNHEARD_NOT};
+static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
 
 /* Makes the task of a process that doesn't hear a signal which should end it. */
 static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)

@@ -3,13 +3,21 @@
  * Signals that should end a child, and don't: the child holds the signal back or ignores it, while this
  * process waits for its end. sent.c notes who sent which signal.
  */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapt/base/process.h"
 #include "adapt/forks.h"
 #include "adapt/relatives/relatives.h"
+
+#define LONG \
+	500000000 /* ns; whatever a process does with a signal held back, it mostly does for less */
+#define SLEEP_LONG \
+	10 /* s; who sleeps longer with a signal held back or ignored isn't about to end */
 
 /* How often processes sent a signal to this one, as far as is known. A group counts as each process of it. */
 struct sendings {
@@ -76,10 +84,55 @@ static enum thrum__adapt_unheard judge(pid_t process, pid_t group, int number,
 		: UNHEARD_NOT;
 }
 
+/* Whether a call ends by a time limit, and not long after it began. */
+static bool is_short_sleep(pid_t process, const struct process_call *call)
+{
+	struct timespec length = {0, 0};
+	uintptr_t at = 0;
+
+	switch (call->number) {
+	case SYS_futex:
+	case SYS_ppoll:
+	case SYS_epoll_pwait:
+#ifdef SYS_poll
+	case SYS_poll:
+	case SYS_epoll_wait:
+#endif
+		return !thrum__adapt_call_is_endless(call);
+#ifdef SYS_select
+	case SYS_select:
+#endif
+	case SYS_pselect6: return call->arguments[4] != 0;
+	case SYS_nanosleep: at = call->arguments[0]; break;
+	case SYS_clock_nanosleep: at = call->arguments[1] ? 0 : call->arguments[2]; break;
+	default: return false;
+	}
+	/* Until when it sleeps with TIMER_ABSTIME isn't looked at. */
+	return !at || !thrum__adapt_process_copy(process, at, &length, sizeof length) ||
+		length.tv_sec < SLEEP_LONG;
+}
+
+/* The sleep of a process's main thread, as in struct unheard. */
+static uint64_t sleep_of(pid_t process)
+{
+	struct process_call call;
+
+	return thrum__adapt_process_call(process, 0, &call) && is_short_sleep(process, &call)
+		? thrum__adapt_process_ran(process, 0)
+		: 0;
+}
+
+bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard *before)
+{
+	return now->how != UNHEARD_NOT && thrum__adapt_is_same_unheard(now, before) &&
+		rough_time() - before->since >= LONG &&
+		(!now->sleep || (before->sleep && now->sleep != before->sleep));
+}
+
 struct unheard thrum__adapt_find_unheard(pid_t process)
 {
 	struct process_signals signals;
-	struct unheard found = {0, UNHEARD_NOT};
+	struct unheard found = {0, UNHEARD_NOT, 0, 0};
 	pid_t group;
 
 	if (!thrum__adapt_has_sent() || !thrum__adapt_process_signals(process, &signals))
@@ -89,7 +142,11 @@ struct unheard thrum__adapt_find_unheard(pid_t process)
 		found.number = number;
 		found.how = judge(process, group, number, &signals);
 	}
-	return found.how == UNHEARD_NOT ? (struct unheard){0, UNHEARD_NOT} : found;
+	if (found.how == UNHEARD_NOT)
+		return (struct unheard){0, UNHEARD_NOT, 0, 0};
+	found.since = rough_time();
+	found.sleep = sleep_of(process);
+	return found;
 }
 
 bool thrum__adapt_has_sent_to(pid_t process)

@@ -9,6 +9,7 @@
  * circle	two processes wait for each other
  * taken	a process waits for a condition, and another one for its mutex
  * orphan	a process that has lost its parent posts very late
+ * idle	workers wait for work, and their parent for a signal
  * named	the memory has a name, by which others may find it
  */
 #define _GNU_SOURCE
@@ -190,13 +191,40 @@ static void taken(void)
 	sem_wait(&shared->semaphores[0]);
 }
 
+static void idle(void)
+{
+	pid_t workers[2];
+
+	make(-1);
+	for (int i = 0; i < 2; i++) {
+		workers[i] = start("worker");
+		for (int n = 0; workers[i] == 0; n++) {
+			if (is_fine && n == 10)
+				_exit(0);
+			sem_wait(&shared->semaphores[0]);
+			sem_post(&shared->semaphores[1]);
+		}
+	}
+	for (int i = 0; i < 20; i++) {
+		sem_post(&shared->semaphores[0]);
+		sem_wait(&shared->semaphores[1]);
+	}
+	if (is_fine)
+		return;
+	printf("%d %d %d\n", (int)workers[0], (int)workers[1], (int)getpid());
+	fflush(stdout);
+	alarm(20);
+	pause();
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"semaphore", semaphore}, {"condition", condition}, {"parent", parent},
-		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"named", named}};
+		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"idle", idle},
+		{"named", named}};
 
 	is_fine = count > 2;
 	alarm(is_fine ? 20 : 2);

@@ -186,6 +186,37 @@ static void told(void)
 	end(child, child, SIGUSR1);
 }
 
+/* It hears the signal once it has slept. */
+static void asleep(void)
+{
+	sigset_t set;
+	pid_t child;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	if (start(&child)) {
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		ready();
+		sleep(4);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+	}
+	end(child, child, SIGTERM);
+}
+
+/* It ignores the signal, and ends soon. */
+static void soon(void)
+{
+	pid_t child;
+
+	if (start(&child)) {
+		signal(SIGHUP, SIG_IGN);
+		ready();
+		execlp("sleep", "sleep", "4", (char *)NULL);
+		_exit(127);
+	}
+	end(child, child, SIGHUP);
+}
+
 static void work_in_handler(int number)
 {
 	(void)number;
@@ -213,7 +244,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"blocked", blocked}, {"ignored", ignored}, {"group", group},
-		{"leaving", leaving}, {"reader", reader}, {"told", told}, {"twice", twice}};
+		{"leaving", leaving}, {"reader", reader}, {"told", told}, {"twice", twice},
+		{"asleep", asleep}, {"soon", soon}};
 
 	is_fine = argc > 2;
 	alarm(is_fine ? 20 : 2);
