@@ -89,100 +89,146 @@ uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thr
 		: THRUM__NONE;
 }
 
+/* The functions from here on add a step, and return whether they did. This one: for each task that is missing at
+ * a barrier, and true also if nobody is missing there. */
+static bool add_barrier(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned missing = thrum__why_absent(search, path->leaf, thrum__why_path_last(path)->task,
+		absent);
+
+	for (unsigned i = 0; i < missing; i++)
+		add_absent(finding, search->model, path->leaf, absent[i]);
+	return missing > 0 || thrum__why_is_barrier(search->model, path->leaf);
+}
+
+/* For a handle that runs once for several wake-ups. */
+static bool add_merged(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	unsigned at = finding->step_count, count;
+	int64_t time;
+	uint32_t task = thrum__why_merged(model, last, &count, &time);
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_MERGED, task, last->task, time, THRUM__NONE);
+	if (at < finding->step_count)
+		finding->steps[at].more = count;
+	return true;
+}
+
+/* For the last signal, since which nothing but timers goes on. */
+static bool add_last_voice(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	uint32_t voice = thrum__why_voice_for(model, path);
+
+	if (voice == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
+		thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf,
+		THRUM__EDGE(model, voice, time), voice);
+	return true;
+}
+
+/* For a task that wasn't started again, or is put off. */
+static bool add_not_again(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_blame blame = thrum__why_not_again(search, last, servers);
+
+	if (blame.kind == THRUM__STEP_NOT_AGAIN) {
+		thrum__why_add_again(finding, search->model, blame.task, blame.other,
+			servers->count);
+	} else if (blame.kind == THRUM__STEP_PUT_OFF) {
+		finding->count = THRUM__PUT_OFF;
+		thrum__why_add_step(finding, blame.kind, blame.task, blame.other, last->wait.since,
+			THRUM__NONE);
+	}
+	return blame.kind >= 0;
+}
+
+/* For the only server that has not served it since the wait began, or in the last round. */
+static bool add_missing(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t task = thrum__why_missing_voice(search, last, servers);
+	unsigned at = finding->step_count;
+
+	if (task != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, task, path->leaf,
+			THRUM__TASK(model, task, end), THRUM__NONE);
+		if (at < finding->step_count)
+			finding->steps[at].more = 2;
+		return true;
+	}
+	task = thrum__why_missing_in_round(model, path->leaf, servers);
+	if (task != THRUM__NONE) {
+		uint32_t edge = servers->edge[servers->count - 1];
+
+		thrum__why_add_step(finding, THRUM__STEP_MISSES_ROUND, task, path->leaf,
+			THRUM__EDGE(model, edge, time), edge);
+	}
+	return task != THRUM__NONE;
+}
+
+/* Where none of the servers can serve it any more. */
+static void add_unable(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_blame blame = thrum__why_blame_server(search, path->leaf, servers);
+	unsigned ended = 0;
+
+	thrum__why_add_blame(finding, model, &blame);
+	if (blame.kind >= 0 || add_deserters(finding, search, path, servers))
+		return;
+	while (ended < servers->count &&
+		thrum__analyse_task_is_pending(model, servers->task[ended]))
+		ended++;
+	if (ended < servers->count)
+		add_ended_server(finding, model, path, servers->task[ended], servers->edge[ended]);
+	else
+		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers->task[0],
+			path->leaf,
+			thrum__analyse_graph_waits(&search->graph, servers->task[0]).waits[0].since,
+			servers->edge[0]);
+}
+
 void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
-	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned able, first, ended = 0, missing;
-	struct thrum__why_blame blame;
-	uint32_t voice;
-	int64_t time;
+	unsigned able, first;
 
-	missing = thrum__why_absent(search, path->leaf, last->task, absent);
-	for (unsigned i = 0; i < missing; i++)
-		add_absent(finding, model, path->leaf, absent[i]);
-	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
+	if (add_barrier(finding, search, path) || add_merged(finding, model, path))
 		return;
-	voice = thrum__why_merged(model, last, &ended, &time);
-	if (voice != THRUM__NONE) {
-		unsigned at = finding->step_count;
-
-		thrum__why_add_step(finding, THRUM__STEP_MERGED, voice, last->task, time,
-			THRUM__NONE);
-		if (at < finding->step_count)
-			finding->steps[at].more = ended;
-		return;
-	}
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)
 		thrum__why_add_newcomers(finding, search, last);
-	voice = thrum__why_voice_for(model, path);
-	if (voice != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
-			thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf,
-			THRUM__EDGE(model, voice, time), voice);
+	if (add_last_voice(finding, model, path) || add_not_again(finding, search, path, &servers))
 		return;
-	}
-	blame = thrum__why_not_again(search, last, &servers);
-	if (blame.kind == THRUM__STEP_NOT_AGAIN) {
-		thrum__why_add_again(finding, model, blame.task, blame.other, servers.count);
-		return;
-	}
-	if (blame.kind == THRUM__STEP_PUT_OFF) {
-		finding->count = THRUM__PUT_OFF;
-		thrum__why_add_step(finding, blame.kind, blame.task, blame.other, last->wait.since,
-			THRUM__NONE);
-		return;
-	}
 	if (servers.count == 0 && servers.is_whole &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
 		!thrum__why_add_takers(finding, search, path))
 		thrum__why_add_mutual(finding, search, path->leaf, last->task);
-	if (servers.count == 0 || !servers.is_whole)
+	if (servers.count == 0 || !servers.is_whole || add_missing(finding, search, path, &servers))
 		return;
-	voice = thrum__why_missing_voice(search, last, &servers);
-	if (voice != THRUM__NONE) {
-		unsigned at = finding->step_count;
-
-		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, voice, path->leaf,
-			THRUM__TASK(model, voice, end), THRUM__NONE);
-		if (at < finding->step_count)
-			finding->steps[at].more = 2;
-		return;
-	}
-	voice = thrum__why_missing_in_round(model, path->leaf, &servers);
-	if (voice != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_MISSES_ROUND, voice, path->leaf,
-			servers.edge[servers.count - 1] == THRUM__NONE
-				? last->wait.since
-				: THRUM__EDGE(model, servers.edge[servers.count - 1], time),
-			servers.edge[servers.count - 1]);
-		return;
-	}
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
 	/* Where nothing happens any more, the one of several that did so last. */
-	if (able == 1 || (able > 1 && search->is_dead)) {
+	if (able == 1 || (able > 1 && search->is_dead))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);
-		return;
-	}
-	if (able == 0) {
-		blame = thrum__why_blame_server(search, path->leaf, &servers);
-		thrum__why_add_blame(finding, model, &blame);
-		if (blame.kind >= 0 || add_deserters(finding, search, path, &servers))
-			return;
-	}
-	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
-		ended++;
-	if (able == 0 && ended < servers.count)
-		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
 	else if (able == 0)
-		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers.task[0], path->leaf,
-			thrum__analyse_graph_waits(&search->graph, servers.task[0]).waits[0].since,
-			servers.edge[0]);
+		add_unable(finding, search, path, &servers);
 }
 
 void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
