@@ -89,8 +89,8 @@ uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thr
 		: THRUM__NONE;
 }
 
-/* The functions from here on add a step, and return whether they did. This one: for each task that is missing at
- * a barrier, and true also if nobody is missing there. */
+/* The functions from here on add a step, and return whether they did. This one does so for each task that is
+ * missing at a barrier, and returns true there even if none is. */
 static bool add_barrier(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
