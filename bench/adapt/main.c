@@ -22,6 +22,9 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER; /* for whose condition a worker waits */
+static pthread_cond_t jobs = PTHREAD_COND_INITIALIZER, answers = PTHREAD_COND_INITIALIZER;
+static int asked, answered;
 static sem_t semaphore, places, ping, pong;
 static int blocking[2], other[2], file;
 static char bytes[4096];
@@ -64,6 +67,22 @@ static void hand_over(void)
 	sem_wait(&pong);
 }
 
+static void queue_pair(void)
+{
+	pthread_mutex_lock(&queue);
+	pthread_mutex_unlock(&queue);
+}
+
+static void ask(void)
+{
+	pthread_mutex_lock(&queue);
+	asked++;
+	pthread_cond_signal(&jobs);
+	while (answered < asked)
+		pthread_cond_wait(&answers, &queue);
+	pthread_mutex_unlock(&queue);
+}
+
 static void move(const int fds[2], size_t size)
 {
 	if (write(fds[1], bytes, size) != (ssize_t)size ||
@@ -103,6 +122,8 @@ static const struct {
 	{"semaphore, post and wait", semaphore_pair, TURNS},
 	{"semaphore with a place, wait and post", place_pair, TURNS},
 	{"two threads wake each other", hand_over, TURNS / 100},
+	{"the same by conditions", ask, TURNS / 100},
+	{"mutex while another waits so", queue_pair, TURNS},
 	{"pipe, write and read a byte", move_byte, TURNS / 10},
 	{"pipe, write and read a page", move_page, TURNS / 10},
 	{"pipe with O_NONBLOCK, a byte", move_without_waiting, TURNS / 10},
@@ -123,6 +144,18 @@ static void *answer(void *unused)
 	for (;;) {
 		sem_wait(&ping);
 		sem_post(&pong);
+	}
+	return unused;
+}
+
+static void *work(void *unused)
+{
+	pthread_mutex_lock(&queue);
+	for (;;) {
+		while (answered == asked)
+			pthread_cond_wait(&jobs, &queue);
+		answered = asked;
+		pthread_cond_signal(&answers);
 	}
 	return unused;
 }
@@ -149,7 +182,7 @@ static void *measure(void *unused)
 
 static int run_operations(void)
 {
-	pthread_t thread, answerer;
+	pthread_t thread, answerer, worker;
 
 	sem_init(&semaphore, 0, 0);
 	sem_init(&places, 0, 1);
@@ -159,6 +192,7 @@ static int run_operations(void)
 	if (file < 0 || pipe(blocking) != 0 || pipe2(other, O_NONBLOCK) != 0)
 		return 1;
 	if (pthread_create(&answerer, NULL, answer, NULL) != 0 ||
+		pthread_create(&worker, NULL, work, NULL) != 0 ||
 		pthread_create(&thread, NULL, measure, NULL) != 0)
 		return 1;
 	pthread_join(thread, NULL);
