@@ -25,7 +25,7 @@ keeps() {
 for case in pair door ticking; do
 	leaves "$case" 'unwatched since epoll_ctl in watch' "$programs/removed" "$case"
 done
-for case in pair door ticking handed paused child doubled; do
+for case in pair door ticking handed paused resting child doubled; do
 	keeps "fine-$case" "$programs/removed" "$case" fine
 done
 if [[ -x $programs/glib_removed ]]; then

@@ -164,7 +164,8 @@ struct thread {
 	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
 	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
-	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
+	_Atomic uint32_t turns;     /* how often it waited for events of epoll, */
+	_Atomic uint32_t loops;     /* or of anything, once it is noted */
 	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	struct spin spin;           /* its own */

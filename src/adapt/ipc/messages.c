@@ -95,6 +95,13 @@ static NOINLINE int wait_to_send(int queue, const void *from, size_t size, int f
 	return real_msgsnd(caller)(queue, from, size, flags);
 }
 
+/* A queue that was removed while the thread looked has been one for which it waited. */
+static void note_removed(ssize_t result)
+{
+	if (result < 0 && errno == EINVAL)
+		errno = EIDRM;
+}
+
 STAND_IN ssize_t msgrcv(int queue, void *to, size_t size, long type, int flags)
 {
 	const void *caller = CALLER;
@@ -107,6 +114,7 @@ STAND_IN ssize_t msgrcv(int queue, void *to, size_t size, long type, int flags)
 	if (result < 0 && errno == ENOMSG && !(flags & IPC_NOWAIT)) {
 		errno = error;
 		result = wait_to_receive(queue, to, size, type, flags, caller);
+		note_removed(result);
 	}
 	if (result >= 0)
 		thrum__adapt_queue_used(QUEUE_OF_MSGGET, (uint64_t)queue, QUEUE_RECEIVES);
@@ -124,6 +132,7 @@ STAND_IN int msgsnd(int queue, const void *from, size_t size, int flags)
 	if (result < 0 && errno == EAGAIN && !(flags & IPC_NOWAIT)) {
 		errno = error;
 		result = wait_to_send(queue, from, size, flags, caller);
+		note_removed(result);
 	}
 	if (result == 0)
 		note_sent(queue);

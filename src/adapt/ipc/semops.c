@@ -490,6 +490,9 @@ static int operate(int id, struct sembuf *ops, size_t count, const struct timesp
 	} else if (waits && errno == EAGAIN) {
 		errno = error;
 		result = wait_for(&set, limit);
+		/* Its set was removed while the thread looked. */
+		if (result != 0 && errno == EINVAL)
+			errno = EIDRM;
 	}
 	if (result != 0)
 		thrum__adapt_set_failed(&set.change);

@@ -105,8 +105,20 @@ void thrum__adapt_removed_source_end(int fd, uint32_t number, const void *callba
 void thrum__adapt_removed_forget(unsigned first, unsigned last);
 /* In a fork's child: none was removed. */
 void thrum__adapt_removed_left(void);
-/* Until so many ns, a timer may be about to go on. */
+/* Until so many ns, a timer may be about to go on; the second one is for a loop none of whose timers came. */
 #define LOOK_TIMED INT64_C(1100000000)
+#define LOOK_UNTIMED INT64_C(10000000000)
+static inline uint32_t thrum__adapt_loops_of(const struct thread *thread)
+{
+	return thread ? atomic_load_explicit(&thread->loops, memory_order_relaxed) : 0;
+}
+/* Whether a timer of this thread's loop may be about to go on with what was left for so many ns. loops: as it
+ * was seen first. */
+static inline bool thrum__adapt_timer_may_go_on(const struct thread *thread, uint32_t loops,
+	int64_t age)
+{
+	return age < LOOK_TIMED || (age < LOOK_UNTIMED && thrum__adapt_loops_of(thread) == loops);
+}
 /* Looks for descriptors with data that nobody watches any more, while somebody waits for the other end.
  * Returns the task of one that the calling thread removed, or NONE. */
 thrum_task thrum__adapt_removed_look(const struct looking *);

@@ -27,7 +27,8 @@ static struct removed {
 	_Atomic uint64_t task;
 	/* The threads that look use these: */
 	int64_t since, next;
-	int left; /* bytes */
+	uint32_t loops; /* of the thread, then */
+	int left;       /* bytes */
 } removed[REMOVED];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
@@ -65,6 +66,8 @@ static void use(int fd)
 void thrum__adapt_removed_turn(void)
 {
 	turns++;
+	if (thrum__adapt_self)
+		atomic_store_explicit(&thrum__adapt_self->loops, turns, memory_order_relaxed);
 }
 
 static void note(int fd, const char *words, const void *place)
@@ -181,14 +184,16 @@ static bool has_watch(int fd)
 	return atomic_load(&removed[fd].sources) > 0 || thrum__adapt_watch_has(fd, EPOLLIN);
 }
 
-static bool may_tell(int fd, int64_t age, const struct looking *looking, thrum_task *waiter)
+static bool may_tell(const struct removed *one, int fd, int64_t age, const struct looking *looking,
+	thrum_task *waiter)
 {
 	struct others others = {.fd = fd, .event = POLLIN};
 
 	if (!thrum__adapt_others_look(&others, looking) || others.origins & FROM_OUTSIDE)
 		return false;
 	*waiter = others.waiter;
-	return !(others.origins & FROM_TIMER) || age >= LOOK_TIMED;
+	return !(others.origins & FROM_TIMER) ||
+		!thrum__adapt_timer_may_go_on(atomic_load(&one->thread), one->loops, age);
 }
 
 static void tell(struct removed *one, int fd, const char *words, thrum_task waiter)
@@ -225,12 +230,13 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 	if (!one->since || one->left != left) {
 		one->since = now;
 		one->next = now + LONG;
+		one->loops = thrum__adapt_loops_of(atomic_load(&one->thread));
 		one->left = left;
 	}
 	if (atomic_load(&one->task) || now < one->next)
 		return;
 	one->next = now < one->since + LOOK_TIMED ? one->since + LOOK_TIMED : now + LONG;
-	if (may_tell(fd, now - one->since, looking, &waiter))
+	if (may_tell(one, fd, now - one->since, looking, &waiter))
 		tell(one, fd, words, waiter);
 }
 

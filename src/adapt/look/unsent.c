@@ -21,7 +21,7 @@ REAL(poll)
 /* When it was seen first that there is room, after how many short writes. */
 static struct {
 	int64_t since, next;
-	uint32_t times;
+	uint32_t times, loops;
 } seen[UNSENT];
 
 static bool has_room(int fd)
@@ -64,8 +64,10 @@ static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct
 	if (!thrum__adapt_others_look(&others, looking))
 		return false;
 	*waiter = others.waiter;
-	return one->is_part && is_asked(fd) ? !(others.origins & FROM_TIMER) || age >= LOOK_TIMED
-					    : others.origins == FROM_INSIDE;
+	if (!one->is_part || !is_asked(fd))
+		return others.origins == FROM_INSIDE;
+	return !(others.origins & FROM_TIMER) ||
+		!thrum__adapt_timer_may_go_on(one->thread, seen[fd].loops, age);
 }
 
 /* Returns its task if it is told of. */
@@ -83,6 +85,7 @@ static thrum_task look_at(int fd, const struct unsent *one, const struct looking
 		seen[fd].since = now;
 		seen[fd].next = now + LONG;
 		seen[fd].times = one->times;
+		seen[fd].loops = thrum__adapt_loops_of(one->thread);
 	}
 	if (one->task || now < seen[fd].next)
 		return one->task;

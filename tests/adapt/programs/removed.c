@@ -11,6 +11,7 @@
  *
  * removed handed	another thread answers one question slowly, and adds the connection again
  * removed paused	a timer adds it again
+ * removed resting	the same after far longer
  * removed child	the loop waits for what a child writes, and adds it again
  * removed doubled	the loop waits for the same connection by another descriptor
  */
@@ -49,7 +50,8 @@ static void watch(int operation, int fd)
 
 static void make_timer(long ms)
 {
-	struct itimerspec time = {{0, ms * 1000000}, {0, ms * 1000000}};
+	struct timespec one = {ms / 1000, ms % 1000 * 1000000};
+	struct itimerspec time = {one, one};
 
 	timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	timerfd_settime(timer, 0, &time, NULL);
@@ -94,6 +96,8 @@ static void leave_connection(void)
 		pthread_create(&worker, NULL, work_slowly, NULL);
 	else if (is("paused"))
 		make_timer(PAUSE);
+	else if (is("resting"))
+		make_timer(4 * PAUSE);
 	else if (is("child"))
 		start_child();
 	else if (is("doubled"))
