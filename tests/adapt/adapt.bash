@@ -34,6 +34,13 @@ same() {
 	cmp -s plain.err rest.err || wrong "$name: other messages under thrum: $(diff plain.err rest.err)"
 }
 
+# begin NAME COMMAND...: records it in the background, as NAME.thrum. `wait` waits for all of these.
+begin() {
+	local name=$1
+	shift
+	"$THRUM" record -o "$name.thrum" --size=64M -- "$@" >/dev/null 2>&1 </dev/null &
+}
+
 # has NAME FORMAT PATTERN: the recording has a line like this in `thrum dump` or `thrum why`.
 has() {
 	local text

@@ -5,12 +5,10 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-# leaves NAME PATTERN PROGRAM ARGUMENTS...: a thread waits for an answer for ever, and thrum names the removal.
+# leaves NAME PATTERN: in the recording of that name, a thread waits for an answer for ever, and thrum names the
+# removal.
 leaves() {
-	local name=$1 pattern=$2
-	shift 2
-	"$THRUM" record -o "$name.thrum" --size=64M -- "$@" 2>/dev/null # until its alarm
-	has "$name" why "Waits for .unread data of socket [0-9]*, ${pattern}[^+]"
+	has "$1" why "Waits for .unread data of socket [0-9]*, ${2}[^+]"
 }
 
 # keeps NAME PROGRAM ARGUMENTS...: all is read.
@@ -22,23 +20,36 @@ keeps() {
 	"$THRUM" dump "$name.thrum" | grep 'unread data' && wrong "$name: all is read"
 }
 
+# Each of these hangs until its alarm.
 for case in pair door ticking; do
-	leaves "$case" 'unwatched since epoll_ctl in watch' "$programs/removed" "$case"
+	begin "$case" "$programs/removed" "$case"
+done
+if [[ -x $programs/glib_removed ]]; then
+	begin glib-fd "$programs/glib_removed" fd
+	begin glib-channel "$programs/glib_removed" channel
+fi
+if [[ -x $programs/event_removed ]]; then
+	begin event "$programs/event_removed"
+	begin event-buffer "$programs/event_removed" buffer
+fi
+wait
+for case in pair door ticking; do
+	leaves "$case" 'unwatched since epoll_ctl in watch'
 done
 for case in pair door ticking handed paused resting child doubled; do
 	keeps "fine-$case" "$programs/removed" "$case" fine
 done
 if [[ -x $programs/glib_removed ]]; then
-	leaves glib-fd 'left by the removed source on_question' "$programs/glib_removed" fd
-	leaves glib-channel 'left by the removed source on_line' "$programs/glib_removed" channel
+	leaves glib-fd 'left by the removed source on_question'
+	leaves glib-channel 'left by the removed source on_line'
 	for case in fd channel paused; do
 		keeps "fine-glib-$case" "$programs/glib_removed" "$case" fine
 	done
 fi
 if [[ -x $programs/event_removed ]]; then
-	leaves event 'left by the removed event on_question' "$programs/event_removed"
+	leaves event 'left by the removed event on_question'
 	keeps fine-event "$programs/event_removed" fine
-	leaves event-buffer 'left since bufferevent_disable in pause_reading' "$programs/event_removed" buffer
+	leaves event-buffer 'left since bufferevent_disable in pause_reading'
 	keeps fine-event-buffer "$programs/event_removed" buffer fine
 fi
 exit "$failed"
