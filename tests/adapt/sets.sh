@@ -42,4 +42,6 @@ for case in ended first inverse pool circle threads self hook places events rese
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
 has fine-events dump 'wait .*semaphore 0 of set'
+same bad "$programs/sets" bad
+[[ $(wc -l <plain.err) == 3 ]] || wrong "the kernel refuses less: $(cat plain.err)"
 exit "$failed"

@@ -15,7 +15,9 @@
 #include "adapt/relatives/sets.h"
 #include "port/port.h"
 
-#define CHAIN 4       /* processes that are followed */
+#define CHAIN 4    /* processes that are followed */
+#define OPS_MAX 64 /* a call with more operations isn't looked at */
+#define PAGE 4096
 #define SETALL_MAX 64 /* semaphores of a set that are noted when they get their values */
 
 REAL(semtimedop)
@@ -471,6 +473,24 @@ static bool may_wait_for(const struct sembuf *ops, size_t count, const struct ti
 	return waits;
 }
 
+/* Whether operations can be read. The kernel refuses a bad pointer, and so must not be asked in vain. A page
+ * that was there for the thread's last operations is there. */
+static bool can_read(const struct sembuf *ops, size_t count)
+{
+	static __thread uintptr_t last __attribute__((tls_model("initial-exec")));
+	uintptr_t page = (uintptr_t)ops / PAGE, end = (uintptr_t)(ops + count) / PAGE;
+	struct sembuf copies[OPS_MAX];
+
+	if (!ops || count > OPS_MAX)
+		return false;
+	if (last && page == last && page == end)
+		return true;
+	if (!thrum__adapt_process_copy(getpid(), (uintptr_t)ops, copies, count * sizeof *ops))
+		return false;
+	last = page;
+	return true;
+}
+
 static int operate(int id, struct sembuf *ops, size_t count, const struct timespec *limit,
 	const void *caller)
 {
@@ -480,7 +500,7 @@ static int operate(int id, struct sembuf *ops, size_t count, const struct timesp
 	bool waits;
 	int error = errno, result;
 
-	if (!is_chosen(ADAPTER_BLOCK) || !ops || !is_time(limit))
+	if (!is_chosen(ADAPTER_BLOCK) || !can_read(ops, count) || !is_time(limit))
 		return real_semtimedop(caller)(id, ops, count, limit);
 	waits = may_wait_for(ops, count, limit);
 	thrum__adapt_set_gives(&set.change);
@@ -511,12 +531,17 @@ STAND_IN int semtimedop(int set, struct sembuf *ops, size_t count, const struct 
 
 static void note_all(int set, const unsigned short *values)
 {
+	unsigned short copies[SETALL_MAX];
 	struct semid_ds about;
 	int error = errno;
+	unsigned count = 0;
 
 	if (real_semctl(NULL)(set, 0, IPC_STAT, (union value){.pointer = &about}) == 0)
-		for (unsigned i = 0; i < about.sem_nsems && i < SETALL_MAX; i++)
-			thrum__adapt_set_begins(set, i, values[i]);
+		count = about.sem_nsems < SETALL_MAX ? (unsigned)about.sem_nsems : SETALL_MAX;
+	if (!thrum__adapt_process_copy(getpid(), (uintptr_t)values, copies, count * sizeof *copies))
+		count = 0;
+	for (unsigned i = 0; i < count; i++)
+		thrum__adapt_set_begins(set, i, copies[i]);
 	errno = error;
 }
 

@@ -15,6 +15,7 @@
  * events	a process that took an event has ended; others come late
  * reset	a child ends with a lock, and its parent sets it anew
  * passed	a process takes a lock and ends, and its child gives it back
+ * bad		calls that the kernel refuses; prints why
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -326,6 +327,25 @@ static void passed(void)
 	use(0);
 }
 
+/* The first page of a program's memory is never there. */
+static void bad(void)
+{
+	static struct sembuf many[1000];
+	union {
+		int value;
+		unsigned short *values;
+	} nowhere = {.values = (unsigned short *)8};
+
+	make_set(1, 1);
+	if (semop(set, (struct sembuf *)8, 1) != 0)
+		perror("operations");
+	if (semop(set, many, 1000) != 0)
+		perror("too many");
+	if (semctl(set, 0, SETALL, nowhere) != 0)
+		perror("values");
+	use(0);
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -333,7 +353,8 @@ int main(int count, char **arguments)
 		void (*run)(void);
 	} cases[] = {{"ended", ended}, {"first", first}, {"inverse", inverse}, {"pool", pool},
 		{"circle", circle}, {"threads", threads}, {"self", self}, {"hook", hook},
-		{"places", places}, {"events", events}, {"reset", reset}, {"passed", passed}};
+		{"places", places}, {"events", events}, {"reset", reset}, {"passed", passed},
+		{"bad", bad}};
 
 	alarm(count > 2 ? 20 : 2);
 	is_fine = count > 2;
