@@ -142,6 +142,22 @@ static inline bool is_watched(const void *address)
 	return atomic_load_explicit(watch_of(address), memory_order_relaxed) != 0;
 }
 
+/* Mixes a value into a key. */
+static inline uint64_t mix_key(uint64_t key, uint64_t value)
+{
+	key = (key ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return key ^ key >> 32;
+}
+
+/* Raises a number that only grows. */
+static inline void raise_to(_Atomic int *most, int value)
+{
+	int before = atomic_load_explicit(most, memory_order_relaxed);
+
+	while (before < value && !atomic_compare_exchange_weak(most, &before, value))
+		;
+}
+
 /* ---- holder.c ---- */
 
 #define HELD_MAX 16
@@ -232,6 +248,18 @@ static inline int64_t rough_time(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
 	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* The time in so many ms, by CLOCK_REALTIME. */
+static inline struct timespec after_ms(int ms)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	time.tv_nsec += ms % 1000 * 1000000L;
+	time.tv_sec += ms / 1000 + time.tv_nsec / 1000000000;
+	time.tv_nsec %= 1000000000;
+	return time;
 }
 
 /* Notes that the calling thread took a lock. */

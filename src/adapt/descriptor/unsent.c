@@ -16,8 +16,6 @@ static _Atomic int used; /* no descriptor from this one on was ever noted */
 
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 {
-	int known = atomic_load_explicit(&used, memory_order_relaxed);
-
 	if ((unsigned)fd >= UNSENT || !caller)
 		return;
 	if (is_part || !is_full(fd))
@@ -26,8 +24,7 @@ void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 	atomic_store_explicit(&unsent[fd].thread, thrum__adapt_self, memory_order_relaxed);
 	atomic_fetch_add_explicit(&unsent[fd].times, 1, memory_order_relaxed);
 	atomic_fetch_or(&thrum__adapt_descriptors[fd], DESCRIPTOR_FULL);
-	while (known <= fd && !atomic_compare_exchange_weak(&used, &known, fd + 1))
-		;
+	raise_to(&used, fd + 1);
 }
 
 void thrum__adapt_unsent_end(int fd)

@@ -317,7 +317,6 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 {
 	char label[CALL_MAX + PLACE_MAX + 80], *end;
 	cell_function *callback = thrum__adapt_event_read_callback(now);
-	thrum_task task;
 
 	end = stpcpy(thrum__adapt_put_number(label, mark->length),
 		mark->length == 1 ? " byte" : " bytes");
@@ -325,10 +324,7 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 	end = stpcpy(strchr(end, '\0'), ", fewer than the low watermark of ");
 	end = stpcpy(thrum__adapt_put_number(end, now->wm_read.low), " of ");
 	thrum__adapt_label(end, "bufferevent", (const void *)(uintptr_t)callback);
-	task = thrum__create(thrum__adapt_site(mark->caller), THRUM_KIND_TASK, label);
-	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
-	atomic_store(&mark->told, task);
+	atomic_store(&mark->told, thrum__adapt_look_tell(label, mark->caller, waiter));
 }
 
 /* Threads that look from time to time may do so just now: so this tries again. */

@@ -33,6 +33,13 @@ void thrum__adapt_ipc_tell_end(struct ipc_look *);
 
 /* ---- queues.c ---- */
 
+/* A wait that is noted for relatives, too. */
+struct noted_wait {
+	struct wait wait;
+	uint32_t note; /* FORKS_WAITS: it isn't */
+};
+void thrum__adapt_noted_wait_end(struct noted_wait *);
+
 /* A wait for a queue. */
 struct queue_wait {
 	struct ipc_look look;

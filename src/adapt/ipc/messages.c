@@ -38,24 +38,12 @@ static void note_sent(int queue)
 	thrum__adapt_queue_used(QUEUE_OF_MSGGET, (uint64_t)queue, QUEUE_SENDS);
 }
 
-struct message_wait {
-	struct wait wait;
-	uint32_t note;
-};
-
-static void end(struct message_wait *wait)
-{
-	thrum__adapt_set_wait_over(wait->note);
-	thrum__adapt_wait_end(&wait->wait);
-}
-
-static void begin(struct message_wait *wait, int queue, uint64_t key, bool sends,
-	const void *caller)
+static void begin(struct noted_wait *wait, int queue, uint64_t key, bool sends, const void *caller)
 {
 	char label[CALL_MAX], name[32];
 	int error = errno;
 
-	*wait = (struct message_wait){.wait.pause.is_over = true, .note = FORKS_WAITS};
+	*wait = (struct noted_wait){.wait.pause.is_over = true, .note = FORKS_WAITS};
 	thrum__adapt_start();
 	if (records_wait(ADAPTER_BLOCK)) {
 		*thrum__adapt_put_number(name, (uint64_t)queue) = '\0';
@@ -77,7 +65,7 @@ static void begin(struct message_wait *wait, int queue, uint64_t key, bool sends
 static NOINLINE ssize_t wait_to_receive(int queue, void *to, size_t size, long type, int flags,
 	const void *caller)
 {
-	struct message_wait wait __attribute__((cleanup(end)));
+	struct noted_wait wait __attribute__((cleanup(thrum__adapt_noted_wait_end)));
 
 	/* It will receive, if anything comes. */
 	begin(&wait, queue,
@@ -89,7 +77,7 @@ static NOINLINE ssize_t wait_to_receive(int queue, void *to, size_t size, long t
 static NOINLINE int wait_to_send(int queue, const void *from, size_t size, int flags,
 	const void *caller)
 {
-	struct message_wait wait __attribute__((cleanup(end)));
+	struct noted_wait wait __attribute__((cleanup(thrum__adapt_noted_wait_end)));
 
 	begin(&wait, queue, key_of(queue), true, caller);
 	return real_msgsnd(caller)(queue, from, size, flags);

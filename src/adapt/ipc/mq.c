@@ -102,31 +102,9 @@ static ssize_t call_until(const struct mq_call *call, const struct timespec *unt
 				     call->priority, until);
 }
 
-static struct timespec after_ms(int ms)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	time.tv_nsec += ms % 1000 * 1000000L;
-	time.tv_sec += ms / 1000 + time.tv_nsec / 1000000000;
-	time.tv_nsec %= 1000000000;
-	return time;
-}
-
-struct mq_wait {
-	struct wait wait;
-	uint32_t note;
-};
-
-static void end(struct mq_wait *wait)
-{
-	thrum__adapt_set_wait_over(wait->note);
-	thrum__adapt_wait_end(&wait->wait);
-}
-
 /* Looks until there is nothing more to find out, or the call ends. Returns whether it has ended. */
-static bool look_until(struct mq_wait *wait, const struct mq_call *call, struct queue_wait *queue,
-	ssize_t *result)
+static bool look_until(struct noted_wait *wait, const struct mq_call *call,
+	struct queue_wait *queue, ssize_t *result)
 {
 	bool looks = !call->until && !thrum__adapt_had_handlers();
 
@@ -149,8 +127,9 @@ static bool look_until(struct mq_wait *wait, const struct mq_call *call, struct 
 
 static NOINLINE ssize_t wait_for(const struct mq_call *call)
 {
-	struct mq_wait wait
-		__attribute__((cleanup(end))) = {.wait.pause.is_over = true, .note = FORKS_WAITS};
+	struct noted_wait wait
+		__attribute__((cleanup(thrum__adapt_noted_wait_end))) = {.wait.pause.is_over = true,
+			.note = FORKS_WAITS};
 	char label[CALL_MAX], name[IPC_NAME], path[64];
 	struct queue_wait queue = {.look = {&wait.wait,
 					   call->sends ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,

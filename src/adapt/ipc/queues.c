@@ -19,6 +19,12 @@
 
 static _Atomic int64_t next_look; /* by CLOCK_MONOTONIC */
 
+void thrum__adapt_noted_wait_end(struct noted_wait *wait)
+{
+	thrum__adapt_set_wait_over(wait->note);
+	thrum__adapt_wait_end(&wait->wait);
+}
+
 static bool has_ended(const struct queue_users *users)
 {
 	return users->is_whole && users->living == 0 && users->ended > 0;

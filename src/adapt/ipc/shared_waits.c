@@ -23,17 +23,6 @@ REAL(sem_wait)
 
 /* ---- Semaphores -------------------------------------------------------------------------------- */
 
-static struct timespec after_ms(int ms)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	time.tv_nsec += ms % 1000 * 1000000L;
-	time.tv_sec += ms / 1000 + time.tv_nsec / 1000000000;
-	time.tv_nsec %= 1000000000;
-	return time;
-}
-
 static struct process_call call_for(const void *object)
 {
 	return (struct process_call){SYS_futex, {(unsigned long)object, FUTEX_WAIT}};

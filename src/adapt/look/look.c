@@ -50,6 +50,15 @@ void thrum__adapt_look_also(also_look *one)
 	}
 }
 
+thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter)
+{
+	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+
+	thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 /* Returns the task that was told before, or the first one. */
 static thrum_task look_also(int epoll, bool is_waiting, thrum_task told)
 {

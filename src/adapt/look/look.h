@@ -29,6 +29,8 @@ void thrum__adapt_look_before(struct looking *);
  * without a time limit. That returns a task for which the thread should wait, or NONE. */
 typedef thrum_task also_look(int epoll, bool is_waiting);
 void thrum__adapt_look_also(also_look *);
+/* Makes a task that nobody ends, and for which the waiter waits. Returns it. */
+thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter);
 /* libuv has streams that were stopped. It removes their watches itself, and its part looks at them. */
 extern _Atomic bool thrum__adapt_stops_streams;
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */

@@ -55,14 +55,6 @@ static void clear(struct removed *one)
 	end_told(one);
 }
 
-static void use(int fd)
-{
-	int known = atomic_load_explicit(&used, memory_order_relaxed);
-
-	while (known <= fd && !atomic_compare_exchange_weak(&used, &known, fd + 1))
-		;
-}
-
 void thrum__adapt_removed_turn(void)
 {
 	turns++;
@@ -81,7 +73,7 @@ static void note(int fd, const char *words, const void *place)
 	atomic_store_explicit(&one->turn, turns, memory_order_relaxed);
 	if (!atomic_exchange(&one->words, words))
 		atomic_fetch_add(&count, 1);
-	use(fd);
+	raise_to(&used, fd + 1);
 }
 
 static void watched(int fd)
@@ -118,7 +110,7 @@ void thrum__adapt_removed_event(int fd, const void *callback)
 	if ((unsigned)fd >= REMOVED)
 		return;
 	atomic_store_explicit(&removed[fd].callback, callback, memory_order_relaxed);
-	use(fd);
+	raise_to(&used, fd + 1);
 }
 
 void thrum__adapt_removed_disabled(int fd, const void *caller)
@@ -126,14 +118,14 @@ void thrum__adapt_removed_disabled(int fd, const void *caller)
 	if ((unsigned)fd >= REMOVED)
 		return;
 	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
-	use(fd);
+	raise_to(&used, fd + 1);
 }
 
 uint32_t thrum__adapt_removed_source(int fd)
 {
 	if ((unsigned)fd >= REMOVED)
 		return 0;
-	use(fd);
+	raise_to(&used, fd + 1);
 	atomic_fetch_add(&removed[fd].sources, 1);
 	watched(fd);
 	return atomic_load(&removed[fd].closes);
@@ -200,18 +192,13 @@ static void tell(struct removed *one, int fd, const char *words, thrum_task wait
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
 	const void *place = atomic_load(&one->place);
-	thrum_task task;
 
 	thrum__adapt_put_call(label, "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), words, place);
 	/* A site is the place behind a call. */
-	task = thrum__create(thrum__adapt_site(words == unwatched || words == since_disabled
-					     ? place
-					     : (const char *)place + 1),
-		THRUM_KIND_TASK, label);
-	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
-	atomic_store(&one->task, task);
+	if (words != unwatched && words != since_disabled)
+		place = (const char *)place + 1;
+	atomic_store(&one->task, thrum__adapt_look_tell(label, place, waiter));
 }
 
 static void look_at(struct removed *one, int fd, const struct looking *looking)

@@ -41,14 +41,6 @@ REAL(poll)
 
 /* ---- Changing watches ------------------------------------------------------------------------ */
 
-static void raise_to(_Atomic int *most, int value)
-{
-	int before = atomic_load_explicit(most, memory_order_relaxed);
-
-	while (before < value && !atomic_compare_exchange_weak(most, &before, value))
-		;
-}
-
 static void end(struct stopped *one)
 {
 	thrum_task task = atomic_exchange(&one->task, THRUM_TASK_NONE);
@@ -113,14 +105,6 @@ bool thrum__adapt_is_patient(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || !timerisset(&limit);
 }
 
-static bool listens(int fd)
-{
-	int listens = 0;
-	socklen_t size = sizeof listens;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
-}
-
 static bool is_own_pipe(int fd)
 {
 	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
@@ -135,7 +119,7 @@ static bool may_come(int fd, bool is_strict)
 
 	return thrum__adapt_watch_epoll(fd, &events) >= 0 &&
 		(events & EPOLLOUT || !atomic_load(&stopped[fd].caller)) &&
-		events & (EPOLLIN | EPOLLOUT) && (is_strict || !listens(fd)) &&
+		events & (EPOLLIN | EPOLLOUT) && (is_strict || !thrum__adapt_listens(fd)) &&
 		!(is_own_pipe(fd) && thrum__adapt_pipe_waiter(fd));
 }
 
@@ -196,17 +180,13 @@ static void tell(struct stopped *one, int fd, thrum_task waiter)
 {
 	const void *caller = atomic_load(&one->caller);
 	char label[CALL_MAX + PLACE_MAX + 40];
-	thrum_task task;
 
 	thrum__adapt_put_call(label, one->left > 0 ? "unread data of" : "watch of", fd);
 	thrum__adapt_label(label + strlen(label),
 		one->left > 0 ? ", no longer watched for reading since"
 			      : ", no longer for reading since",
 		caller);
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
-	atomic_store(&one->task, task);
+	atomic_store(&one->task, thrum__adapt_look_tell(label, caller, waiter));
 }
 
 /* The task that waits for the other end, without a time limit; or NONE. */

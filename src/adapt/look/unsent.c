@@ -46,14 +46,10 @@ static bool is_asked(int fd)
 static void tell(int fd, const struct unsent *one, thrum_task waiter)
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
-	thrum_task task;
 
 	thrum__adapt_put_call(label, "unsent rest for", fd);
 	thrum__adapt_label(label + strlen(label), "; nobody waits for room since", one->caller);
-	task = thrum__create(thrum__adapt_site(one->caller), THRUM_KIND_TASK, label);
-	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
-	thrum__adapt_unsent_tell(fd, task);
+	thrum__adapt_unsent_tell(fd, thrum__adapt_look_tell(label, one->caller, waiter));
 }
 
 static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,

@@ -180,17 +180,6 @@ static void look_at_owner(struct wait *wait, const pthread_mutex_t *mutex, struc
 		thrum__adapt_wait_again(wait, true);
 }
 
-static struct timespec after_ms(int ms)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	time.tv_nsec += ms % 1000 * 1000000L;
-	time.tv_sec += ms / 1000 + time.tv_nsec / 1000000000;
-	time.tv_nsec %= 1000000000;
-	return time;
-}
-
 int thrum__adapt_lock_shared(void *lock, const void *caller)
 {
 	pthread_mutex_t *mutex = lock;

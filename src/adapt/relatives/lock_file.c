@@ -36,12 +36,6 @@ static struct tried {
 } tried[TRIED];
 static _Atomic bool has_tried;
 
-static uint64_t mixed(uint64_t sum, uint64_t value)
-{
-	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return sum ^ sum >> 32;
-}
-
 /* The number of the namespace in which the process has its own number; 0: not known. It is looked up once for
  * each process, as that takes longer than all else here. */
 static uint64_t find_space(void)
@@ -72,9 +66,9 @@ static uint64_t key_of(int folder, const char *path)
 		!(file.stx_mask & STATX_BTIME) || !S_ISREG(file.stx_mode) ||
 		!(space = find_space()))
 		return 0;
-	key = mixed(file.stx_ino, (uint64_t)file.stx_dev_major << 32 | file.stx_dev_minor);
-	key = mixed(key, (uint64_t)file.stx_btime.tv_sec << 30 ^ file.stx_btime.tv_nsec);
-	return mixed(key, space);
+	key = mix_key(file.stx_ino, (uint64_t)file.stx_dev_major << 32 | file.stx_dev_minor);
+	key = mix_key(key, (uint64_t)file.stx_btime.tv_sec << 30 ^ file.stx_btime.tv_nsec);
+	return mix_key(key, space);
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
@@ -187,7 +181,7 @@ static uint64_t hash_of(int folder, const char *path)
 	uint64_t hash = (uint64_t)folder + 1;
 
 	for (const char *at = path; *at; at++)
-		hash = mixed(hash, (unsigned char)*at);
+		hash = mix_key(hash, (unsigned char)*at);
 	return hash;
 }
 

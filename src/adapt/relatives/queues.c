@@ -13,15 +13,9 @@
 #define TRIES 8
 #define CHANGES 2 /* the place of a key, which is odd, while its users are removed */
 
-static uint64_t mixed(uint64_t sum, uint64_t value)
-{
-	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return sum ^ sum >> 32;
-}
-
 static uint64_t key_of(const struct set_self *self, enum queue_sort sort, uint64_t number)
 {
-	return self->space ? mixed(mixed(self->space, number), sort + 2) | 1 : 0;
+	return self->space ? mix_key(mix_key(self->space, number), sort + 2) | 1 : 0;
 }
 
 uint64_t thrum__adapt_queue_key(enum queue_sort sort, uint64_t number)

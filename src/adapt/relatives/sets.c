@@ -33,12 +33,6 @@ enum {
 	SET_INVERSE = 4  /* whoever finds it 0 may make it 1 */
 };
 
-static uint64_t mixed(uint64_t sum, uint64_t value)
-{
-	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return sum ^ sum >> 32;
-}
-
 int thrum__adapt_set_value(int set, unsigned number)
 {
 	return real_semctl(NULL)(set, (int)number, GETVAL, (union value){0});
@@ -57,7 +51,7 @@ const struct set_self *thrum__adapt_set_self(void)
 		return &self;
 	self.space = stat("/proc/self/ns/pid", &numbers) == 0 &&
 			stat("/proc/self/ns/ipc", &sets) == 0
-		? mixed(mixed(1, numbers.st_ino), sets.st_ino)
+		? mix_key(mix_key(1, numbers.st_ino), sets.st_ino)
 		: 0;
 	self.thread = process << 32 | thrum__port_tid();
 	return &self;
@@ -65,7 +59,7 @@ const struct set_self *thrum__adapt_set_self(void)
 
 static uint64_t key_of(const struct set_self *self, int set, unsigned number)
 {
-	return self->space ? mixed(mixed(self->space, (uint64_t)set), number) | 1 : 0;
+	return self->space ? mix_key(mix_key(self->space, (uint64_t)set), number) | 1 : 0;
 }
 
 uint64_t thrum__adapt_set_key(int set, unsigned number)

@@ -146,9 +146,7 @@ static void tell(struct stopped *one, int fd, thrum_task waiter)
 
 	thrum__adapt_put_call(label, "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->caller);
-	one->task = thrum__create(thrum__adapt_site(one->caller), THRUM_KIND_TASK, label);
-	thrum_task_wait(waiter, one->task);
-	thrum_task_should_resolve(one->task);
+	one->task = thrum__adapt_look_tell(label, one->caller, waiter);
 }
 
 static void look_at(struct stopped *one, uv_stream_t *handle)
