@@ -251,6 +251,12 @@ bool thrum__why_is_polite(const struct thrum__model *);
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
 bool thrum__why_is_silent(const struct thrum__model *);
 
+/* Whether something from outside the program can come: requests are pending, or handles, or, if they count,
+ * timers. Not those whose names begin with one of these words, as the adapters name wake-ups by the program
+ * itself. O(tasks). */
+bool thrum__why_awaits_outside(const struct thrum__model *, const char *const *own, size_t count,
+	bool by_timers);
+
 /* Returns the edge of the latest signal of a condition, if it was signalled often until nothing but timers
  * went on in the program; NONE: that isn't so, or not for long. O(tasks + runs since). */
 uint32_t thrum__why_last_voice(const struct thrum__model *, uint32_t condition);

@@ -4,6 +4,7 @@
 
 #include "analyse/why/parts.h"
 
+#define LOOK_BACK 1024  /* locks that a task took and released one after the other */
 #define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
 
 int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
@@ -22,11 +23,12 @@ int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
 
 uint32_t thrum__why_act_before(const struct thrum__model *model, uint32_t edge)
 {
-	do
-		edge = THRUM__EDGE(model, edge, prev_out);
-	while (thrum__model_has_row(&model->edges, edge) &&
+	edge = THRUM__EDGE(model, edge, prev_out);
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
 		(THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK ||
-			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK));
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK);
+		i++)
+		edge = THRUM__EDGE(model, edge, prev_out);
 	return edge;
 }
 

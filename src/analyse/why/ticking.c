@@ -3,8 +3,6 @@
  * Tells whether nothing but timers goes on in a program: all other threads wait for each other, nothing from
  * outside can come, and the timers have come round without an effect.
  */
-#include <string.h>
-
 #include "analyse/why/parts.h"
 
 #define TURNS_MIN 10    /* runs of timers without an effect */
@@ -13,17 +11,17 @@
 #define TIMES 20       /* as long as ever before, a condition isn't signalled */
 #define LOOK_BACK 1024 /* edges of a condition that are searched for signals */
 
-/* Whether something from outside can come: requests are pending, or handles that aren't wake-ups by this
- * program, as the adapters name these. O(tasks). */
-static bool may_be_woken(const struct thrum__model *model)
+bool thrum__why_awaits_outside(const struct thrum__model *model, const char *const *own,
+	size_t count, bool by_timers)
 {
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
 		int kind = THRUM__TASK(model, task, kind);
 
-		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_HANDLE) &&
+		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_HANDLE ||
+			    (by_timers && kind == THRUM_KIND_TIMER)) &&
 			thrum__analyse_task_is_pending(model, task) &&
-			strncmp(thrum__model_task_name(model, task, NULL), "async ", 6) != 0)
+			!thrum__why_begins_with(model, task, own, count))
 			return true;
 	}
 	return false;
@@ -79,6 +77,7 @@ static bool is_of_job(const struct thrum__model *model, uint32_t task)
 
 uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condition)
 {
+	static const char *const own[] = {"async "};
 	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
 	int64_t longest = 0, next = 0;
 
@@ -101,7 +100,7 @@ uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condit
 		return THRUM__NONE;
 	next = THRUM__EDGE(model, last, time);
 	return model->end - next >= LONG && (model->end - next) / TIMES > longest &&
-			are_idle(model) && !may_be_woken(model)
+			are_idle(model) && !thrum__why_awaits_outside(model, own, 1, false)
 		? last
 		: THRUM__NONE;
 }

@@ -6,6 +6,7 @@
 #include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024 /* edges that are searched, from the latest back */
+#define RUNS_BACK 1024 /* runs of the handle that are searched */
 #define RUNS_MAX 2     /* runs for several wake-ups; one that has more takes all there is */
 
 /* The handle that a task woke last before an edge, or NONE. */
@@ -46,7 +47,8 @@ uint32_t thrum__why_merged(const struct thrum__model *model, const struct thrum_
 	if (task == THRUM__NONE)
 		return THRUM__NONE;
 	edge = THRUM__TASK(model, task, edge_in);
-	for (run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
+	for (run = THRUM__TASK(model, task, run);
+		since < RUNS_BACK && thrum__model_has_row(&model->runs, run);
 		run = THRUM__RUN(model, run, prev), since++) {
 		int64_t start = THRUM__RUN(model, run, start);
 		uint32_t before = THRUM__RUN(model, run, prev), woken = 0;

@@ -91,6 +91,7 @@ static bool is_for_condition(const struct thrum__model *model, uint32_t edge, in
 {
 	return thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) == kind &&
+		thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
 		THRUM__TASK(model, THRUM__EDGE(model, edge, to), kind) == THRUM_KIND_CONDITION;
 }
 
@@ -134,20 +135,37 @@ static bool is_like_server(const struct thrum__model *model, uint32_t task,
 	return false;
 }
 
-/* Whether nobody took a lock at the place of this edge up to a time, as far as is recorded. */
-static bool is_new_place(const struct thrum__model *model, uint32_t taken, int64_t until)
-{
-	uint32_t edge = THRUM__EDGE(model, taken, prev_in);
+/* Bits: the places, by their numbers, where a lock was taken up to a time. */
+struct places {
+	uint8_t bits[INT16_MAX / 8 + 1];
+};
 
-	for (unsigned i = 0; thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		if (i == LOCKS_BACK ||
-			(THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
-				THRUM__EDGE(model, edge, value) ==
-					THRUM__EDGE(model, taken, value) &&
-				THRUM__EDGE(model, edge, time) <= until))
-			return false;
+/* Returns false if not all are known. */
+static bool find_places(const struct thrum__model *model, uint32_t lock, int64_t until,
+	struct places *places)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+
+	*places = (struct places){{0}};
+	for (unsigned i = 0; i < LOCKS_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int place = THRUM__EDGE(model, edge, value);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK && place > 0 &&
+			THRUM__EDGE(model, edge, time) <= until)
+			places->bits[place / 8] |= (uint8_t)(1 << place % 8);
+	}
 	return edge == THRUM__NONE;
+}
+
+/* Whether a lock was taken, by this edge, at a place that isn't one of these. */
+static bool is_new_place(const struct thrum__model *model, uint32_t taken,
+	const struct places *places)
+{
+	int place = THRUM__EDGE(model, taken, value);
+
+	return THRUM__EDGE(model, taken, kind) == THRUM__EDGE_LOCK && place > 0 &&
+		!(places->bits[place / 8] >> place % 8 & 1);
 }
 
 /* The edges by which those that serve the condition, and their like, first took its lock at a new place since
@@ -158,22 +176,21 @@ static unsigned find_new(const struct thrum__search *search, const struct thrum_
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, lock, edge_in);
 	struct thrum__why_servers servers;
+	struct places places;
 	unsigned count = 0;
 
+	if (!find_places(model, lock, link->wait.since, &places))
+		return 0;
 	thrum__why_servers_of(model, link->wait.on, link->task, &servers);
-
-	for (unsigned i = 0;
-		i < LOCKS_BACK && count <= TOLD && thrum__model_has_row(&model->edges, edge) &&
+	for (; count <= TOLD && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) > link->wait.since;
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		edge = THRUM__EDGE(model, edge, prev_in)) {
 		unsigned at = 0;
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
-			THRUM__EDGE(model, edge, value) <= 0 ||
+		if (!is_new_place(model, edge, &places) ||
 			!is_other(search, link, THRUM__EDGE(model, edge, from)) ||
 			!is_like_server(model, THRUM__EDGE(model, edge, from), &servers) ||
-			has_use(model, edge, link->wait.on) ||
-			!is_new_place(model, edge, link->wait.since))
+			has_use(model, edge, link->wait.on))
 			continue;
 		while (at < count &&
 			THRUM__EDGE(model, found[at], value) != THRUM__EDGE(model, edge, value))

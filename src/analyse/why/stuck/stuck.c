@@ -93,28 +93,10 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 	}
 }
 
-/* Whether something outside the program is to come: a request, a timer, or a handle but those for the
- * program's own wake-ups and for signals. O(tasks). */
-static bool awaits_outside(const struct thrum__model *model)
-{
-	static const char *const words[] = {"async", "signal"};
-
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
-		int kind = THRUM__TASK(model, task, kind);
-
-		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-			    kind == THRUM_KIND_HANDLE) &&
-			thrum__analyse_task_is_pending(model, task) &&
-			!thrum__why_begins_with(model, task, words, sizeof words / sizeof *words))
-			return true;
-	}
-	return false;
-}
-
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
+	static const char *const own[] = {"async", "signal"};
 	const struct thrum__model *model = search->model;
 	bool is_resting = true, is_alive, is_blocked;
 
@@ -131,7 +113,8 @@ static void look_at_lanes(struct thrum__search *search)
 	search->peers.is_over = search->is_deadlocked;
 	search->is_dead = is_blocked && !is_alive;
 	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
-	search->is_stranded = search->is_open && !model->is_joined && !awaits_outside(model);
+	search->is_stranded = search->is_open && !model->is_joined &&
+		!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, true);
 }
 
 /* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
