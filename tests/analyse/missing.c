@@ -186,6 +186,52 @@ static void several_wake_ups_become_one(void **state)
 	expect(-1, 0, 0);
 }
 
+/* ---- Nobody is idle ---------------------------------------------------------------------------- */
+
+/* Main, 1, hands work to the printers 10 and 11 by the condition 5, again and again, and waits for the
+ * condition 3. At last all wait; main for that reason. */
+static uint32_t count_when_all_wait(const char *reason)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	uint32_t count;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_tell("0 create 1 3 condition\n0 label 3 \"printed\n");
+	story_tell("0 create 1 5 condition\n0 label 5 \"queued\n");
+	for (int i = 10; i < 12; i++)
+		story_tell("0 @%d create - %d thread\n0 @%d label %d \"printer\n", i, i, i, i);
+	for (int round = 0; round < 8; round++) {
+		int at = 20 * round + 10, printer = 10 + round % 2;
+
+		story_tell("%d" MS "@10 wait 10 5\n%d" MS "@11 wait 11 5\n", at, at);
+		story_tell("%d" MS "signal 1 5 =2\n%d" MS "wait 1 3\n", at + 1, at + 1);
+		story_tell("%d" MS "@10 read 10 5\n%d" MS "@11 read 11 5\n", at + 2, at + 2);
+		story_tell("%d" MS "@%d signal %d 3 =1\n%d" MS "read 1 3\n", at + 3, printer,
+			printer, at + 4);
+	}
+	story_tell("200" MS "signal 1 5 =0\n200" MS "wait 1 3\n200" MS "suspend \"%s\n", reason);
+	for (int i = 10; i < 12; i++)
+		story_tell("201" MS "@%d wait %d 5\n201" MS "@%d suspend \"blocked\n", i, i, i);
+	model = story_model(story_told(), false);
+	model->end = 2000000000;
+	model->ending = THRUM_ENDING_KILLED;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	count = findings.count;
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static void the_first_thread_waits_for_no_job(void **state)
+{
+	(void)state;
+	assert_int_equal(count_when_all_wait("blocked"), 1);
+	/* Something else may wake it. */
+	assert_int_equal(count_when_all_wait("blocked by the outside"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +240,7 @@ int main(void)
 		cmocka_unit_test(who_takes_the_lock_at_a_new_place_is_named),
 		cmocka_unit_test(who_takes_it_where_all_do_is_not),
 		cmocka_unit_test(several_wake_ups_become_one),
+		cmocka_unit_test(the_first_thread_waits_for_no_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,6 +437,12 @@ static bool may_last(const struct thrum__model *model, const struct thrum__why_p
 		thrum__analyse_task_is_lane(model, path->leaf);
 }
 
+/* Whether a task is the program's first thread. Nobody but the program gives that a job. */
+static bool is_first_thread(const struct thrum__model *model, uint32_t task)
+{
+	return model->lane_count > 0 && model->lanes[0].task == task;
+}
+
 /* Whether the path leads to something that the program itself must end, and its victim is more than a
  * worker that waits for its next job. */
 static bool is_bound(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -446,7 +452,8 @@ static bool is_bound(const struct thrum__search *search, const struct thrum__why
 
 	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
 		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
-		!(is_idle_worker(search, path) && path->length == 1);
+		!(is_idle_worker(search, path) && path->length == 1 &&
+			!(search->is_dead && is_first_thread(model, path->links[0].task)));
 }
 
 /* Whether a thread is blocked in a call that asks another machine, and gets no answer for long. */
