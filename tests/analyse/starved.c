@@ -72,6 +72,11 @@ static void until_the_end(void **state)
 	assert_int_equal(finding.steps[0].time, 2000000);
 	assert_int_equal(finding.steps[1].kind, THRUM__STEP_READY);
 	assert_int_equal(finding.steps[1].time, 3000000);
+	/* A task that makes itself ready, while it runs, also at the very end of its run. */
+	expect_none(TASKS "2" MS "switch 3\n"
+			  "3" MS "ready 3 3\n"
+			  "3" MS "switch 2\n"
+			  "900" MS "log 2 \"busy\n");
 	/* Nobody is ready. */
 	expect_none(TASKS "2" MS "switch 2\n"
 			  "900" MS "log 2 \"busy\n");

@@ -170,14 +170,21 @@ static bool is_still_ready(const struct thrum__model *model, uint32_t task, uint
 			THRUM__EDGE(model, out, time) <= time);
 }
 
+/* Whether an edge READY came after a task's run. A task that runs is ready anyway; so a task that makes
+ * itself ready isn't after its run, even if the run ends at the same time. */
+static bool is_after(const struct thrum__model *model, uint32_t edge, uint32_t run)
+{
+	return !thrum__model_has_row(&model->runs, run) ||
+		(THRUM__RUN(model, run, end) <= THRUM__EDGE(model, edge, time) &&
+			THRUM__EDGE(model, edge, from) != THRUM__EDGE(model, edge, to));
+}
+
 bool thrum__why_is_said_ready(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_READY);
-	uint32_t run = THRUM__TASK(model, task, run);
 
 	return edge != THRUM__NONE && is_still_ready(model, task, edge) &&
-		(!thrum__model_has_row(&model->runs, run) ||
-			THRUM__RUN(model, run, end) <= THRUM__EDGE(model, edge, time));
+		is_after(model, edge, THRUM__TASK(model, task, run));
 }
 
 /* Ends the delays of the tasks that never ran. */
@@ -195,18 +202,15 @@ static void end_marked(struct marked *marked)
 	}
 }
 
-/* Reads an edge READY. A task that runs is ready anyway. */
+/* Reads an edge READY. */
 static void read_ready(struct marked *marked, uint32_t edge)
 {
 	const struct thrum__model *model = marked->search->model;
-	uint32_t task = THRUM__EDGE(model, edge, to), place, run;
+	uint32_t task = THRUM__EDGE(model, edge, to), place;
 
 	read_runs(marked, THRUM__EDGE(model, edge, time));
 	place = thrum__place(&marked->search->findings->places, task);
-	run = marked->last[place];
-	if (marked->ready[place] == THRUM__NONE &&
-		(run == THRUM__NONE ||
-			THRUM__RUN(model, run, end) <= THRUM__EDGE(model, edge, time)))
+	if (marked->ready[place] == THRUM__NONE && is_after(model, edge, marked->last[place]))
 		marked->ready[place] = edge;
 }
 
