@@ -251,21 +251,23 @@ def keep(graded, folder):
 
 
 def test(cases):
-    """No kept recording gets a worse grade than before."""
+    """No kept recording gets a worse grade than before. A sanitizer is slow, and gets every third."""
     worse = 0
+    step = 1 if os.environ.get("SANITIZE", "none") == "none" else 3
     with open(GRADES, encoding="utf-8") as lines:
         before = dict(line.rstrip("\n").split("\t") for line in lines)
     with tempfile.TemporaryDirectory(prefix="thrum-") as folder:
         with tarfile.open(KEPT) as archive:
             archive.extractall(folder)
-        graded = grade_all([case for case in cases if case.title() in before], folder)
+        kept = [case for case in cases if case.title() in before]
+        graded = grade_all(kept[::step], folder)
     for case, result, answer in graded:
         if BEST_FIRST.index(result) > BEST_FIRST.index(before[case.title()]):
             print(f"{case.title()}: {result}, no longer {before[case.title()]}. The truth: "
                   f"{case.truth}\n{answer}")
             worse += 1
     print_sums(graded)
-    if len(graded) != len(before):
+    if len(kept) != len(before):
         print("there are recordings without a program")
         worse += 1
     return worse > 0
