@@ -99,11 +99,48 @@ static void divides_runs(void **state)
 	thrum__model_destroy(model);
 }
 
+/* A loop's callbacks: two of connections, then a request; then two timers, and a watch if it is kept. */
+#define LOOP \
+	"0 create - 1 thread\n1 create 1 2 handle\n1 create 1 3 handle\n1 create 1 4 handle\n" \
+	"10 switch 2\n20 switch 3\n30 switch 2\n40 create 2 5 request\n50 switch 1\n" \
+	"60 switch 5\n61 resolve 5 5\n62 switch 1\n"
+
+static void tells_last_runs(void **state)
+{
+	struct thrum__model *model = story_model(LOOP
+		"70 create 1 6 timer\n80 switch 6\n90 switch 1\n"
+		"200 switch 6\n201 switch 4\n202 switch 1",
+		false);
+	struct thrum__thread_lasts lasts;
+
+	(void)state;
+	assert_true(thrum__analyse_thread_lasts(model, 0, 100, &lasts));
+	assert_int_equal(lasts.count, 3);
+	assert_int_equal(THRUM__RUN(model, lasts.runs[0], task), story_task(model, 5));
+	assert_int_equal(THRUM__RUN(model, lasts.runs[1], task), story_task(model, 2));
+	assert_int_equal(THRUM__RUN(model, lasts.runs[1], start), 30);
+	assert_int_equal(THRUM__RUN(model, lasts.runs[2], task), story_task(model, 3));
+	assert_int_equal(lasts.still_count, 2);
+	assert_int_equal(lasts.still[0], story_task(model, 4));
+	assert_int_equal(lasts.still[1], story_task(model, 6));
+	/* All of it runs still. */
+	assert_false(thrum__analyse_thread_lasts(model, 0, 5, &lasts));
+	thrum__model_destroy(model);
+	/* Timers of one place stand for each other. */
+	model = story_model("0 create - 1 thread\n1 create 1 2 timer\n10 switch 2\n11 resolve 2 2\n"
+			    "12 switch 1\n13 create 1 3 timer\n200 switch 3\n201 switch 1",
+		false);
+	assert_false(thrum__analyse_thread_lasts(model, 0, 100, &lasts));
+	assert_int_equal(lasts.still_count, 1);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_blocked_from_busy),
 		cmocka_unit_test(divides_runs),
+		cmocka_unit_test(tells_last_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

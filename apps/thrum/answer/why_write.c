@@ -11,7 +11,7 @@
 #include "line/text.h"
 #include "scene/scene.h"
 
-#define NAME_COLUMNS 40
+#define NAME_COLUMNS 100
 #define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
 #define CHAIN_MAX 20   /* lines on what a task waits for */
 #define BLOCKED_MIN 1000000000 /* ns */
@@ -273,22 +273,29 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
+/* Writes where something is, after a space; nothing if that isn't known. */
+static void write_place(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char site[600];
+
+	if (put_site(thrum__model_site(model, task), site, sizeof site) > 0) {
+		output_text(out, " [");
+		output_display(out, site, strlen(site), 120);
+		output_text(out, "]");
+	}
+}
+
 static void write_polling(struct output *out, const struct thrum__model *model, uint32_t thread,
 	const struct thrum__thread_sleeps *sleeps)
 {
 	size_t begin = output_begin_line(out);
-	char site[600];
 
 	write_time(out, sleeps->since);
 	output_text(out, "  ");
 	write_task(out, model, thread);
 	output_text(out, " slept ");
 	write_count(out, sleeps->count, " time", " times");
-	if (put_site(thrum__model_site(model, sleeps->timer), site, sizeof site) > 0) {
-		output_text(out, " [");
-		output_display(out, site, strlen(site), 120);
-		output_text(out, "]");
-	}
+	write_place(out, model, sleeps->timer);
 	output_end_line(out, begin, STEP_INDENT);
 }
 
@@ -315,6 +322,47 @@ void why_write_polling(struct output *out, const struct thrum__model *model)
 		write_polling(out, model, tasks[i], &sleeps[i]);
 	if (count > THRUM__UNJUDGED_MAX)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+}
+
+/* Writes the last runs of a loop in their order. */
+static void write_lasts(struct output *out, const struct thrum__model *model, uint32_t thread,
+	const struct thrum__thread_lasts *lasts)
+{
+	size_t begin = output_begin_line(out);
+
+	write_task(out, model, thread);
+	output_text(out, " ran nothing");
+	for (uint32_t i = 0; i < lasts->still_count; i++) {
+		output_text(out, i == 0 ? " but " : i + 1 < lasts->still_count ? ", " : " and ");
+		write_task(out, model, lasts->still[i]);
+	}
+	output_text(out, " for the last second or longer. Before that it ran:");
+	output_end_line(out, begin, 2);
+	for (uint32_t i = lasts->count; i-- > 0;) {
+		begin = output_begin_line(out);
+		write_time(out, THRUM__RUN(model, lasts->runs[i], start));
+		output_text(out, "  ");
+		write_task(out, model, THRUM__RUN(model, lasts->runs[i], task));
+		write_place(out, model, THRUM__RUN(model, lasts->runs[i], task));
+		output_end_line(out, begin, STEP_INDENT);
+	}
+}
+
+void why_write_lasts(struct output *out, const struct thrum__model *model)
+{
+	struct thrum__thread_lasts lasts;
+
+	for (uint32_t i = 0, told = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
+		uint32_t thread = model->lanes[i].running;
+
+		if (!thrum__model_has_row(&model->tasks, thread))
+			thread = model->lanes[i].task;
+		if (!thrum__model_has_row(&model->tasks, thread) ||
+			!thrum__analyse_thread_lasts(model, i, model->end - BLOCKED_MIN, &lasts))
+			continue;
+		write_lasts(out, model, thread, &lasts);
+		told++;
+	}
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
