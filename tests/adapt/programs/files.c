@@ -103,7 +103,7 @@ static void lock_in_child(void)
 	if (child == 0) {
 		close(fd);
 		lock_file("first", LOCK_EX);
-		sleep(2);
+		usleep(500000);
 		_exit(0);
 	}
 	usleep(100000);
