@@ -237,15 +237,26 @@ ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
 
 /* A text of at most 47 bytes, with zeros behind its NUL. */
 struct medium_text {
-	__m128i bytes[3];
-	size_t size; /* as above */
+	__m128i first, second, third; /* one after the other */
+	size_t size;                  /* as above */
 };
 
+ALWAYS_INLINE __m128i load_bytes(const void *from)
+{
+	return _mm_loadu_si128((const __m128i *)from);
+}
+
+/* Returns a bit for each byte that is a NUL. */
+ALWAYS_INLINE uint64_t ends_in(__m128i bytes)
+{
+	return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+}
+
+/* Without loops: in these, compilers would keep the bytes in memory. */
 ALWAYS_INLINE struct medium_text read_medium_text(const char *from)
 {
 	struct medium_text text = {.size = 0};
 	char copy[48];
-	uint64_t ends = 0;
 
 	/* A text that may end before the end of its page doesn't. */
 	if (UNLIKELY(((uintptr_t)from & 4095) > 4096 - sizeof copy)) {
@@ -257,28 +268,31 @@ ALWAYS_INLINE struct medium_text read_medium_text(const char *from)
 		memcpy(copy, from, (size_t)(end - from) + 1);
 		from = copy;
 	}
-	for (int i = 0; i < 3; i++) {
-		text.bytes[i] = _mm_loadu_si128((const __m128i *)(const void *)from + i);
-		__m128i zeros = _mm_cmpeq_epi8(text.bytes[i], _mm_setzero_si128());
+	text.first = load_bytes(from);
+	text.second = load_bytes(from + 16);
+	text.third = load_bytes(from + 32);
+	uint64_t ends = ends_in(text.first) | ends_in(text.second) << 16 |
+		ends_in(text.third) << 32;
 
-		ends |= (uint64_t)(unsigned)_mm_movemask_epi8(zeros) << 16 * i;
-	}
 	if (UNLIKELY(!ends))
 		return text;
 	text.size = (unsigned)__builtin_ctzll(ends) + 1;
-	const void *mask = text_mask + 48 - text.size;
+	const uint8_t *mask = text_mask + 48 - text.size;
 
-	for (int i = 0; i < 3; i++)
-		text.bytes[i] = _mm_and_si128(text.bytes[i],
-			_mm_loadu_si128((const __m128i *)mask + i));
+	text.first = _mm_and_si128(text.first, load_bytes(mask));
+	text.second = _mm_and_si128(text.second, load_bytes(mask + 16));
+	text.third = _mm_and_si128(text.third, load_bytes(mask + 32));
 	return text;
 }
 
 /* Writes 48 bytes for a text of any size. */
 ALWAYS_INLINE void put_medium_text(void *to, struct medium_text text)
 {
-	for (int i = 0; i < 3; i++)
-		_mm_storeu_si128((__m128i *)to + i, text.bytes[i]);
+	__m128i *at = (__m128i *)to;
+
+	_mm_storeu_si128(at, text.first);
+	_mm_storeu_si128(at + 1, text.second);
+	_mm_storeu_si128(at + 2, text.third);
 }
 
 #else

@@ -183,51 +183,166 @@ ALWAYS_INLINE const uint8_t *find_nul(const uint8_t *p, size_t left)
 /* ---- The short cut ------------------------------------------------------------------------- */
 
 /*
- * Most records consist of one or two task ids. The processor can't predict which of these types
- * comes next, and a wrong guess costs more time than decoding the record. So they share one path
- * without branches.
+ * Most records consist of one or two task ids, or of a definition and a value. The processor can't
+ * predict which of these types comes next, and a wrong guess costs more time than decoding the record.
+ * So they share one path without branches. It leaves the definitions for later.
  */
-struct plain {
-	uint8_t size; /* bytes, with the header; 0: not such a record */
-	uint8_t type; /* enum thrum_event_type */
-	uint8_t flags;
-	/* True: the running task acts on the first id. False: the first id acts on the second. */
-	bool by_running;
-	bool is_switch;
+enum id {
+	NOBODY, /* 0 */
+	RUNNING,
+	FIRST, /* of the record */
+	SECOND,
+	IDS
 };
 
-#define PLAIN_SIZE_MAX 12
+struct plain {
+	uint8_t size;                 /* bytes, with the header; 0: not such a record */
+	uint8_t type, flags;          /* of its event */
+	uint8_t task, other, running; /* enum id: those of the event, and the task that runs then */
+	uint8_t definition;           /* the type of its definition; 0: it has none */
+	uint8_t text;                 /* where its text begins: it creates a task; 0: it doesn't */
+};
+
+#define PLAIN_SIZE_MAX 16
 
 static const struct plain plain_records[THRUM__EXTENDED + 1] = {
-	[THRUM__R_SWITCH] = {8, THRUM_EVENT_SWITCH, 0, false, true},
-	[THRUM__R_SHOULD_RESOLVE] = {8, THRUM_EVENT_SHOULD_RESOLVE, 0, false, false},
-	[THRUM__R_WAIT] = {12, THRUM_EVENT_WAIT, OTHER, false, false},
-	[THRUM__R_READ] = {12, THRUM_EVENT_READ, OTHER, false, false},
-	[THRUM__R_BECOME] = {12, THRUM_EVENT_BECOME, OTHER, false, false},
-	[THRUM__R_READ_OWN] = {8, THRUM_EVENT_READ, OTHER, true, false},
-	[THRUM__R_RESOLVE] = {8, THRUM_EVENT_RESOLVE, OTHER, true, false},
-	[THRUM__R_CANCEL] = {8, THRUM_EVENT_CANCEL, OTHER, true, false},
-	[THRUM__R_LOCK] = {8, THRUM_EVENT_LOCK, OTHER, true, false},
-	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, true, false},
-	[THRUM__R_READY] = {8, THRUM_EVENT_READY, OTHER, true, false},
+	[THRUM__R_SWITCH] = {8, THRUM_EVENT_SWITCH, 0, FIRST, NOBODY, FIRST},
+	[THRUM__R_SHOULD_RESOLVE] = {8, THRUM_EVENT_SHOULD_RESOLVE, 0, FIRST, NOBODY, RUNNING},
+	[THRUM__R_WAIT] = {12, THRUM_EVENT_WAIT, OTHER, FIRST, SECOND, RUNNING},
+	[THRUM__R_READ] = {12, THRUM_EVENT_READ, OTHER, FIRST, SECOND, RUNNING},
+	[THRUM__R_BECOME] = {12, THRUM_EVENT_BECOME, OTHER, FIRST, SECOND, RUNNING},
+	[THRUM__R_READ_OWN] = {8, THRUM_EVENT_READ, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_RESOLVE] = {8, THRUM_EVENT_RESOLVE, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_CANCEL] = {8, THRUM_EVENT_CANCEL, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_LOCK] = {8, THRUM_EVENT_LOCK, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_READY] = {8, THRUM_EVENT_READY, OTHER, RUNNING, FIRST, RUNNING},
+	[THRUM__R_CREATE] = {12, THRUM_EVENT_CREATE, OTHER, RUNNING, FIRST, RUNNING, 0, 11},
+	[THRUM__R_CREATE_IN] = {16, THRUM_EVENT_CREATE, OTHER, FIRST, SECOND, RUNNING, 0, 15},
+	[THRUM__R_COUNTER] = {10, THRUM_EVENT_COUNTER, VALUED, RUNNING, NOBODY, RUNNING,
+		THRUM__DEFINES_COUNTER},
+	[THRUM__R_TAG] = {6, THRUM_EVENT_TAG, 0, RUNNING, NOBODY, RUNNING, THRUM__DEFINES_TAG},
+	[THRUM__R_TAG_VALUE] = {10, THRUM_EVENT_TAG, VALUED, RUNNING, NOBODY, RUNNING,
+		THRUM__DEFINES_TAG},
+	[THRUM__R_SPAN_BEGIN] = {6, THRUM_EVENT_SPAN_BEGIN, 0, NOBODY, NOBODY, RUNNING,
+		THRUM__DEFINES_TAG},
+	[THRUM__R_SPAN_END] = {6, THRUM_EVENT_SPAN_END, 0, NOBODY, NOBODY, RUNNING,
+		THRUM__DEFINES_TAG},
 };
 
-/* Returns yes ? a : b, in a form of which no compiler makes a branch. */
-ALWAYS_INLINE uint64_t choose(bool yes, uint64_t a, uint64_t b)
+/* Events whose definitions and values are still to be set, and their records. */
+struct unfinished {
+	size_t count;
+	struct {
+		struct thrum_event *event;
+		const uint8_t *record;
+	} all[BATCH];
+};
+
+/* The decoder's place: the next record and event, and the ticks of the record before. */
+struct place {
+	const uint8_t *p;
+	struct thrum_event *e;
+	uint64_t last, records;
+};
+
+/* Returns the ticks of a record with a compact header. */
+ALWAYS_INLINE uint64_t compact_time(uint32_t header, uint64_t last)
 {
-	return b ^ ((a ^ b) & -(uint64_t)yes);
+	return last + (((header >> 5) - (uint32_t)last) & TIME_MASK);
 }
 
-/* Puts the event of a plain record. `p`: its fields; 8 bytes must be readable, as for two ids. */
-ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct context *s,
-	const struct plain *plain, const uint8_t *p, uint64_t id_base)
+ALWAYS_INLINE size_t least(size_t a, size_t b)
 {
-	uint64_t first = id_base + load32(p), second = id_base + load32(p + 4);
-	uint64_t task = choose(plain->by_running, s->running, first);
-	uint64_t other = choose(plain->by_running, first, second);
+	return a < b ? a : b;
+}
 
-	s->running = choose(plain->is_switch, first, s->running);
-	return put_event(e, plain->type, plain->flags, task, choose(plain->flags, other, 0));
+/* Completes the creation at e, whose record has this text. */
+ALWAYS_INLINE struct thrum_event *add_label(struct thrum_event *e, const struct context *s,
+	const uint8_t *text, const uint8_t *nul)
+{
+	struct fields f = {.other = e->other,
+		.site = load16(text - 3),
+		.kind = text[-1],
+		.text = (const char *)text,
+		.text_size = (uint32_t)(nul - text)};
+
+	return put_created(e, s, &f, e->task);
+}
+
+/*
+ * Decodes plain records up to the first other one, or where fewer than PLAIN_SIZE_MAX bytes are left.
+ */
+ALWAYS_INLINE struct place decode_plain(struct unfinished *unfinished, struct context *s,
+	struct place at, const uint8_t *end, const struct thrum_event *full)
+{
+	const struct clock clock = s->reader->clock;
+	uint64_t bound = s->lane->bound, id_base = s->lane->id_base;
+	uint64_t ids[IDS];
+	const uint8_t *p = at.p;
+	struct thrum_event *e = at.e;
+
+	ids[NOBODY] = 0;
+	ids[RUNNING] = s->running;
+	while (e <= full && end - p >= PLAIN_SIZE_MAX) {
+		uint32_t header = load32(p);
+		const struct plain *plain = &plain_records[header % 32];
+		uint64_t ticks = compact_time(header, at.last);
+
+		if (plain->size == 0 || UNLIKELY(ticks > bound))
+			break;
+		ids[FIRST] = id_base + load32(p + 4);
+		ids[SECOND] = id_base + load32(p + 8);
+		uint64_t task = ids[plain->task];
+
+		memcpy(&e->value, &s->blank.value,
+			sizeof s->blank - offsetof(struct thrum_event, value));
+		e->time = clock_ns(&clock, ticks);
+		e->clock = ticks;
+		e->task = task;
+		e->other = ids[plain->other];
+		e->type = plain->type;
+		e->flags = (uint8_t)(plain->flags | (task ? ACTS : 0));
+		if (plain->text) {
+			const uint8_t *text = p + plain->text;
+			const uint8_t *nul = find_nul(text,
+				least((size_t)(end - text), THRUM_TEXT_MAX + 1));
+
+			if (UNLIKELY(!nul || e->other == 0))
+				break;
+			s->time = e->time;
+			s->clock = ticks;
+			e = add_label(e, s, text, nul);
+			p = nul + 1;
+		} else {
+			ids[RUNNING] = ids[plain->running];
+			unfinished->all[unfinished->count].event = e++;
+			unfinished->all[unfinished->count].record = p;
+			unfinished->count += plain->definition != 0;
+			p += plain->size;
+		}
+		at.last = ticks;
+		at.records++;
+	}
+	s->running = ids[RUNNING];
+	at.p = p;
+	at.e = e;
+	return at;
+}
+
+/* Sets the definitions and values that decode_plain left for later. */
+static void finish_plain(struct unfinished *unfinished, const struct context *s)
+{
+	for (size_t i = 0; i < unfinished->count; i++) {
+		struct thrum_event *e = unfinished->all[i].event;
+		const uint8_t *record = unfinished->all[i].record;
+		const struct plain *plain = &plain_records[record[0] % 32];
+
+		set_definition(e + 1, s, load16(record + 4), plain->definition);
+		if (plain->flags & VALUED)
+			e->value = (int32_t)load32(record + 6);
+	}
+	unfinished->count = 0;
 }
 
 /* Returns the cause for which the time in an extended header can't be right, or NULL. */
@@ -250,18 +365,28 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 	struct context s = {.reader = r,
 		.lane = lane,
 		.running = lane->running,
-		.number = lane->number};
+		.number = lane->number,
+		.blank = {.text = "", .lane = lane->number}};
 	struct bad_record problem = {0};
+	struct unfinished unfinished;
 	struct fields f;
 
+	unfinished.count = 0;
 	while (e <= full && p != end) {
-		record = p;
+		struct place now = decode_plain(&unfinished, &s,
+			(struct place){p, e, last, records}, end, full);
+
+		records = now.records;
+		record = p = now.p;
+		e = now.e;
+		last = now.last;
+		if (e > full || p == end)
+			break;
 		if (UNLIKELY((size_t)(end - p) < THRUM__COMPACT_SIZE)) {
 			problem = cut_off();
 			goto stop;
 		}
 		uint32_t id = load32(p);
-		const struct plain *plain = &plain_records[id % 32];
 
 		if (UNLIKELY(id % 32 == THRUM__EXTENDED)) {
 			if ((size_t)(end - p) < THRUM__EXTENDED_SIZE) {
@@ -276,7 +401,7 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 				goto stop;
 			p += THRUM__EXTENDED_SIZE;
 		} else {
-			s.clock = last + (((id >> 5) - (uint32_t)last) & TIME_MASK);
+			s.clock = compact_time(id, last);
 			id %= 32;
 			p += THRUM__COMPACT_SIZE;
 		}
@@ -286,15 +411,11 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 			goto stop;
 		}
 		s.time = clock_ns(&r->clock, s.clock);
+		/* The events before need the name before. */
+		if (UNLIKELY(id == THRUM__R_NAME))
+			finish_plain(&unfinished, &s);
 		/* Here, because the processor does it while it finds the target of the switch. */
 		prepare_event(e, &s);
-		if (plain->size && end - record >= PLAIN_SIZE_MAX) {
-			e = put_plain(e, &s, plain, p, id_base);
-			p = record + plain->size;
-			last = s.clock;
-			records++;
-			continue;
-		}
 		switch (id) {
 #define TASK(x) TAKE(x, id_base + load32(p), 4)
 #define VALUE(x) TAKE(x, (int32_t)load32(p), 4)
@@ -324,6 +445,7 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 	}
 	record = p;
 stop:
+	finish_plain(&unfinished, &s);
 	lane->at = lane->chunk + (uint32_t)(record - slot->bytes);
 	lane->ticks = last;
 	lane->running = s.running;

@@ -209,7 +209,7 @@ struct reader {
 	struct definition **definitions; /* by number; NULL: not loaded yet */
 	uint32_t definition_room;
 	uint32_t definition_count; /* cells in the recording */
-	/* The first definition that an event has and the recording lacks; 0: there is none. */
+	/* A definition that an event has and the recording lacks; 0: there is none. */
 	uint32_t undefined;
 	bool undefined_told;
 	struct addresses *addresses;

@@ -38,6 +38,7 @@ struct context {
 	uint64_t running; /* the id of the task that runs on the lane; 0: none */
 	int64_t time;     /* ns of the record */
 	uint32_t number;  /* of the lane */
+	struct thrum_event blank;
 };
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -57,7 +58,8 @@ ALWAYS_INLINE void prepare_event(struct thrum_event *e, const struct context *s)
 
 enum {
 	ACTS = THRUM_EVENT_HAS_TASK,
-	OTHER = THRUM_EVENT_HAS_OTHER
+	OTHER = THRUM_EVENT_HAS_OTHER,
+	VALUED = THRUM_EVENT_HAS_VALUE
 };
 
 /* Sets the other members of a prepared event, and returns the place of the next event. Task 0 is no
