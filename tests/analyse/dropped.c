@@ -199,6 +199,53 @@ static void a_new_connection_is_left_unused(void **state)
 	expect(KILLED, 0, 0, false);
 }
 
+/* ---- Children ---------------------------------------------------------------------------------- */
+
+/* The thread looks for a child, and finds none. */
+static void tell_child(const char *label)
+{
+	begin();
+	for (int i = 0; i < 12; i++)
+		story_tell("%d" MS "create 1 %d request\n%d" MS "resolve %d %d\n%d" MS
+			   "read 1 %d\n",
+			i, 40 + i, i, 40 + i, 40 + i, i, 40 + i);
+	story_tell("13" MS "create 1 11 =4 request\n13" MS "label 11 \"%s\n13" MS
+		   "fail 1 11 \"ECHILD\n13" MS "read 1 11\n",
+		label);
+}
+
+static void a_child_was_taken(void **state)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	(void)state;
+	tell_child("end of process 7, taken by run_hook");
+	rest(20, 0);
+	model = story_model(story_told(), false);
+	model->ending = THRUM_ENDING_KILLED;
+	model->ending_code = 9;
+	model->end = END * 1000000LL;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
+	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_FAILED_MEANWHILE);
+	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 11));
+	assert_int_equal(findings.findings[0].steps[1].task, story_task(model, 1));
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	/* The program was asked to end, goes on, or another request failed. */
+	tell_child("end of process 7, taken by run_hook");
+	rest(20, 0);
+	expect(THRUM_ENDING_KILLED, 15, 0, 0, false);
+	tell_child("end of process 7, taken by run_hook");
+	rest(20, 40);
+	expect(KILLED, 0, 0, false);
+	tell_child("process 7");
+	rest(20, 0);
+	expect(KILLED, 0, 0, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +253,7 @@ int main(void)
 		cmocka_unit_test(what_ends_well_is_none),
 		cmocka_unit_test(what_goes_on_is_none),
 		cmocka_unit_test(a_new_connection_is_left_unused),
+		cmocka_unit_test(a_child_was_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,11 +267,12 @@ uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t objec
 /* A request that ended in a thread's loop and began no task, though those like it did. */
 struct thrum__why_dropped {
 	uint32_t task; /* NONE: there is none, or several */
-	uint32_t like; /* the latest of those that did */
+	uint32_t like; /* the latest of those that did; NONE: the task stands for a child that was taken */
 };
 
 /* Finds it where nothing but timers goes on in the program: of many requests of one call site, or a
- * connection that was made anew, after which the program is silent. O(tasks), if so. */
+ * connection that was made anew, after which the program is silent; or the end of a child that another call
+ * took, likewise. O(tasks), if so. */
 struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */

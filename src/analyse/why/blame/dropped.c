@@ -2,7 +2,8 @@
 /*
  * Tells which request led to nothing. Each request of a call site begins the next step as it ends: it makes
  * another request or a timer. One of them, such as one that failed, does not, and nothing goes on any more.
- * Or a connection is made anew, and nothing is begun with it, as with the one before.
+ * Or a connection is made anew, and nothing is begun with it, as with the one before. Or the end of a child
+ * is lost, as another call took it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,25 @@ static struct thrum__why_dropped made_anew(const struct thrum__model *model, uin
 	return found.task != THRUM__NONE && is_without_effect(model, found.task) ? found : none;
 }
 
+/* ---- Children ----------------------------------------------------------------------------------- */
+
+/* The first child of which a thread learned only that another call had taken it. */
+static struct thrum__why_dropped taken_child(const struct thrum__model *model, uint32_t lane)
+{
+	static const char *const words[] = {"end of process "};
+	uint32_t task = thrum__analyse_next_task(model, 0);
+
+	while (task < model->tasks.count &&
+		(THRUM__TASK(model, task, state) != THRUM__STATE_FAILED ||
+			THRUM__TASK(model, task, lane) != lane ||
+			!thrum__why_begins_with(model, task, words, 1)))
+		task = thrum__analyse_next_task(model, task + 1);
+	return (struct thrum__why_dropped){task < model->tasks.count ? task : THRUM__NONE,
+		THRUM__NONE};
+}
+
+/* ---- The answer --------------------------------------------------------------------------------- */
+
 /* Whether something in the program waits for others to connect. */
 static bool is_server(const struct thrum__search *search)
 {
@@ -184,6 +204,9 @@ struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search,
 							    : THRUM__NONE;
 
 	if (lane == THRUM__NONE)
+		return found;
+	found = search->is_silent ? taken_child(model, lane) : found;
+	if (found.task != THRUM__NONE)
 		return found;
 	/* What may still come from outside may be all that it waits for. */
 	if (!thrum__why_awaits_outside(model, own, 1, false))

@@ -96,8 +96,11 @@ static bool add_dropped(struct thrum__finding *finding, const struct thrum__sear
 
 	if (dropped.task == THRUM__NONE || at == THRUM__STEPS_MAX)
 		return false;
-	thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, dropped.task, dropped.like,
-		THRUM__TASK(search->model, dropped.task, end), THRUM__NONE);
+	thrum__why_add_step(finding,
+		dropped.like == THRUM__NONE ? THRUM__STEP_FAILED_MEANWHILE
+					    : THRUM__STEP_BEGINS_NOTHING,
+		dropped.task, dropped.like, THRUM__TASK(search->model, dropped.task, end),
+		THRUM__NONE);
 	finding->steps[at].more = THRUM__TASK(search->model, dropped.task, state) ==
 		THRUM__STATE_FAILED;
 	return true;
@@ -116,9 +119,9 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 
 	if (last && last->is_served)
 		return;
+	if (add_dropped(finding, search, path->leaf))
+		return;
 	if (thrum__why_is_loop(search, path->leaf)) {
-		if (add_dropped(finding, search, path->leaf))
-			return;
 		task = thrum__why_left_open(search, path->leaf);
 		if (task != THRUM__NONE)
 			thrum__why_add_step(finding, THRUM__STEP_LEFT_OPEN, task, path->leaf,
