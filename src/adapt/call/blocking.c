@@ -406,7 +406,7 @@ static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *pa
 		parts->iov_len >= sizeof amount) {
 		memcpy(&amount, parts->iov_base, sizeof amount);
 		if (amount > 1)
-			thrum__adapt_eventfd_read(fd, amount);
+			thrum__adapt_eventfd_read(fd, amount, caller);
 	}
 	return note_read(fd, result, caller);
 }

@@ -185,6 +185,7 @@ struct looking {
 /* The pipes of which an epoll tells. -1: there is none. */
 struct epoll_need {
 	int first, likely; /* likely: to which another thread wrote last, if there is one */
+	int merged;        /* an eventfd from which one read took several */
 	int timer;         /* that isn't armed; the last of them */
 	unsigned count, timers;
 };
