@@ -47,6 +47,7 @@ enum step_text {
 	NOT_AGAIN_LATE,
 	NOT_AGAIN_ALL,
 	WAITS_FOR_ENDED,
+	FAILED_NOTHING,
 	STEP_TEXTS,
 };
 
@@ -174,6 +175,12 @@ static const struct {
 		"$t ends; $o is signalled after that, and nobody is left to hear it."},
 	[THRUM__STEP_LEFT_OPEN] = {"Isn't closed", "other handles of “$o” were",
 		"$t isn't closed, though other handles of $o were."},
+	[THRUM__STEP_BEGINS_NOTHING] = {"“$t” ends, and begins nothing",
+		"others like it began a task then, such as “$o”",
+		"$t ends and begins nothing; others like it began a task then, such as $o."},
+	[FAILED_NOTHING] = {"“$t” fails, and begins nothing",
+		"$r; others like it began a task then, such as “$o”",
+		"$t fails and begins nothing: $r; others like it began a task then, such as $o."},
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},
@@ -261,6 +268,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 	case THRUM__STEP_WOKEN_INSTEAD:
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
+	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_NOT_AGAIN:
 		return finding->steps[i].more > 1    ? NOT_AGAIN_ALL

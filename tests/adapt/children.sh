@@ -32,6 +32,15 @@ mkdir slow
 "$THRUM" record -o alone.thrum -- "$programs/parent" vfork >out 2>err || wrong "alone: status $?"
 "$THRUM" dump alone.thrum | grep -q 'link' && wrong 'a link to a child that is not followed'
 
+# A call for any child takes those for which another call looks.
+same taken "$programs/child_taken"
+has taken dump 'in count_job'
+has taken dump 'end of process [0-9]*, taken by run_hook'
+has taken dump 'fail .*end of process [0-9]*, t.*: ECHILD'
+same fine "$programs/child_taken" fine
+has fine why '^no findings'
+"$THRUM" dump fine.thrum | grep 'taken by' && wrong 'fine: each child was found'
+
 # A start in the middle of a fork would wait for ever. A later one is none the worse.
 same forking "$programs/forking"
 has forking dump 'thread do_nothing'

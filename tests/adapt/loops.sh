@@ -47,6 +47,12 @@ for case in armed visitor thinks handler kernel ended; do
 	has "$case" why '^no findings|^no tasks'
 done
 
+# One read took several from an eventfd, and perhaps less was done.
+same bell "$programs/bell"
+has bell why 'data of (pipe [0-9]+ or )?eventfd [0-9]+, 3 taken at once by (answer_bell|bell\+0x)'
+same fine-bell "$programs/bell" fine
+has fine-bell why '^no findings|^no tasks'
+
 # One that waits for nothing but such a timer waits for somebody who arms it.
 same timer "$programs/timer"
 has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'

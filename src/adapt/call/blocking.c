@@ -406,7 +406,7 @@ static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *pa
 		parts->iov_len >= sizeof amount) {
 		memcpy(&amount, parts->iov_base, sizeof amount);
 		if (amount > 1)
-			thrum__adapt_eventfd_read(fd, amount);
+			thrum__adapt_eventfd_read(fd, amount, caller);
 	}
 	return note_read(fd, result, caller);
 }
@@ -645,10 +645,11 @@ static void note_siginfo(int result, const siginfo_t *info)
 static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
 	pid_t result)
 {
-	if (result <= 0)
-		return result;
-	note_status(result, status);
-	if (is_chosen(ADAPTER_BLOCK))
+	if (UNLIKELY(result < 0 && errno == ECHILD && process > 0) && is_on(ADAPTER_BLOCK))
+		thrum__adapt_child_missing(process, caller);
+	if (result > 0)
+		note_status(result, status);
+	if (result > 0 && is_chosen(ADAPTER_BLOCK))
 		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
 	return result;
 }

@@ -157,7 +157,9 @@ void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
 /* The calling thread has read more than one from an eventfd: then its name says so. Does nothing for other
  * pipes. */
-void thrum__adapt_eventfd_read(int fd, uint64_t amount);
+void thrum__adapt_eventfd_read(int fd, uint64_t amount, const void *caller);
+/* The most that one read took from an eventfd, and where; 0: never more than one. */
+uint64_t thrum__adapt_eventfd_taken(int fd, const void **caller);
 
 /* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
  * byte, and gives it back. So it is a semaphore. */

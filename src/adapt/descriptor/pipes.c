@@ -33,7 +33,8 @@ struct pipe {
 	_Atomic uint64_t to_inode;
 	_Atomic uint8_t tokens;          /* an enum tokens */
 	_Atomic uint32_t takes, returns; /* bytes that were read one by one, and given back */
-	_Atomic uint64_t amount;         /* the most that one read took from an eventfd */
+	_Atomic uint64_t amount;         /* the most that one read took from an eventfd, */
+	const void *_Atomic taker;       /* and where */
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -365,7 +366,7 @@ void thrum__adapt_pipe_read(int fd)
 		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
 }
 
-void thrum__adapt_eventfd_read(int fd, uint64_t amount)
+void thrum__adapt_eventfd_read(int fd, uint64_t amount, const void *caller)
 {
 	struct pipe *pipe = pipe_of(&reads[fd]);
 	uint64_t before = pipe ? atomic_load(&pipe->amount) : 0;
@@ -374,9 +375,18 @@ void thrum__adapt_eventfd_read(int fd, uint64_t amount)
 		return;
 	while (before < amount)
 		if (atomic_compare_exchange_weak(&pipe->amount, &before, amount)) {
+			atomic_store(&pipe->taker, caller);
 			thrum__adapt_pipe_rename(fd, "", NULL, NULL);
 			return;
 		}
+}
+
+uint64_t thrum__adapt_eventfd_taken(int fd, const void **caller)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	*caller = pipe ? atomic_load(&pipe->taker) : NULL;
+	return *caller ? atomic_load(&pipe->amount) : 0;
 }
 
 void thrum__adapt_pipe_written(int fd)

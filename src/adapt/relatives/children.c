@@ -41,6 +41,14 @@ static struct left {
 	bool is_marked; /* as one that should resolve: the others wait for the first */
 } left[LEFT];
 
+/* The children that were taken last by calls for any child, and these calls. */
+#define TAKEN 64
+static struct {
+	_Atomic pid_t process; /* 0: it is free */
+	const void *_Atomic caller;
+} taken[TAKEN];
+static _Atomic unsigned next_taken;
+
 /* It may take a child that was started there. */
 static bool may_take(const struct taker *taker, pid_t child)
 {
@@ -69,6 +77,12 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 	for (unsigned i = 0; i < LEFT; i++)
 		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
 			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+	if (process <= 0) {
+		unsigned at = atomic_fetch_add(&next_taken, 1) % TAKEN;
+
+		atomic_store(&taken[at].caller, caller);
+		atomic_store(&taken[at].process, child);
+	}
 	if (process > 0 && !started)
 		started = caller; /* unknown: it takes no others */
 	note(&last, tid, caller, started);
@@ -81,8 +95,32 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 		atomic_store(&owner, SEVERAL);
 }
 
+void thrum__adapt_child_missing(pid_t process, const void *caller)
+{
+	char label[PLACE_MAX + 60];
+	int error = errno;
+
+	for (unsigned i = 0; i < TAKEN; i++) {
+		pid_t found = process;
+		const void *by = atomic_load(&taken[i].caller);
+
+		if (by == caller || !atomic_compare_exchange_strong(&taken[i].process, &found, 0))
+			continue;
+		*thrum__adapt_put_number(stpcpy(label, "end of process "), (uint64_t)process) = 0;
+		thrum__adapt_label(label + strlen(label), ", taken by", by);
+		thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_REQUEST,
+			label);
+
+		thrum_task_fail(task, "ECHILD");
+		thrum_task_read(thrum_task_current(), task);
+		break;
+	}
+	errno = error;
+}
+
 void thrum__adapt_children_left(void)
 {
+	memset(taken, 0, sizeof taken);
 	memset(&last, 0, sizeof last);
 	memset(&last_quick, 0, sizeof last_quick);
 	memset(&last_any, 0, sizeof last_any);

@@ -36,9 +36,10 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 	static const char word[] = "\ntfd:";
 	char text[EPOLL_TEXT], *line = text;
 	bool has_counter = false;
+	const void *taker;
 	size_t size;
 
-	*need = (struct epoll_need){-1, -1, -1, 0, 0};
+	*need = (struct epoll_need){-1, -1, -1, -1, 0, 0};
 	size = thrum__adapt_process_read_info(getpid(), epoll, text, sizeof text);
 	if (size == 0 || size == sizeof text - 1)
 		return false;
@@ -53,6 +54,8 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			continue;
 		}
 		has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
+		if (thrum__adapt_eventfd_taken(fd, &taker) > 1)
+			need->merged = fd;
 		if (need->count++ == 0)
 			need->first = need->likely = fd;
 		else if (writer_of(need->likely) == thrum__port_tid())
@@ -118,16 +121,30 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_nee
 	return looking->is_stuck;
 }
 
+/* Adds an eventfd, from which one read took several. */
+static void put_merged(char label[2 * CALL_MAX + PLACE_MAX], const struct epoll_need *need)
+{
+	const void *taker;
+	uint64_t amount = thrum__adapt_eventfd_taken(need->merged, &taker);
+
+	if (need->merged != need->likely)
+		thrum__adapt_put_call(strchr(label, '\0'), " or", need->merged);
+	*thrum__adapt_put_number(stpcpy(strchr(label, '\0'), ", "), amount) = '\0';
+	thrum__adapt_label(strchr(label, '\0'), " taken at once by", taker);
+}
+
 void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
 {
 	thrum_task data, writer = find_writer(need);
-	char label[2 * CALL_MAX];
+	char label[2 * CALL_MAX + PLACE_MAX];
 
 	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
 		return;
 	thrum__adapt_put_call(label, "data of", need->likely);
 	if (need->timer >= 0)
 		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
+	else if (need->merged >= 0)
+		put_merged(label, need);
 	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(wait->task, data);
 	thrum_task_wait(data, writer);

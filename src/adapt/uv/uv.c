@@ -152,7 +152,9 @@ static bool go_inside(void)
 		if (is_inside || (!cb && !is_##by##_without_callback) || \
 			!thrum__adapt_uv_begin(caller)) \
 			return real_##name(caller) arguments; \
-		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
+		thrum_task task = is_##by##_frequent \
+			? thrum__adapt_request(caller, __VA_ARGS__) \
+			: thrum__adapt_request_then(caller, AS_FUNCTION(given), __VA_ARGS__); \
 \
 		cb = by; \
 		bool is_nested = go_inside(); \
@@ -170,6 +172,14 @@ enum {
 	is_on_getnameinfo_without_callback = 0,
 	is_on_getaddrinfo_without_callback = 0,
 	is_on_random_without_callback = 0,
+	/* Those whose callbacks aren't named, as that takes time. */
+	is_on_connect_frequent = 0,
+	is_on_write_frequent = 1,
+	is_on_shutdown_frequent = 1,
+	is_on_udp_send_frequent = 1,
+	is_on_getnameinfo_frequent = 0,
+	is_on_getaddrinfo_frequent = 0,
+	is_on_random_frequent = 0,
 };
 #define INIT(name, kind, noun, parameters, arguments) \
 	REAL(name) \
@@ -324,7 +334,8 @@ STAND_IN void uv_pipe_connect(uv_connect_t *req, uv_pipe_t *handle, const char *
 		real_uv_pipe_connect(CALLER)(req, handle, name, cb);
 		return;
 	}
-	thrum_task task = thrum__adapt_request(CALLER, "connect %s", name ? name : "");
+	thrum_task task = thrum__adapt_request_then(CALLER, AS_FUNCTION(cb), "connect %s",
+		name ? name : "");
 
 	real_uv_pipe_connect(CALLER)(req, handle, name, on_connect);
 	thrum__adapt_uv_accepted(AS_REQUEST(req), task, 0, AS_FUNCTION(cb));

@@ -47,6 +47,8 @@ struct thrum__search {
 	bool is_stranded;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
+	/* Set by stuck.c: the same, but timers may still run. */
+	bool is_still;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
 	uint32_t joined;
 	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
@@ -250,6 +252,9 @@ bool thrum__why_is_polite(const struct thrum__model *);
 /* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
 bool thrum__why_is_silent(const struct thrum__model *);
+
+/* The same, though timers may still run: they have no effect any more. */
+bool thrum__why_is_still(const struct thrum__model *);
 
 /* Whether something from outside the program can come: requests are pending, or handles, or, if they count,
  * timers. Not those whose names begin with one of these words, as the adapters name wake-ups by the program

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Tells whether a program fell silent and was killed for it. */
+/* Tells whether a program fell silent, or has nothing left but timers, and was killed for it. */
 #include "analyse/why/parts.h"
 
 #define SILENCE_MIN 200000000 /* ns */
 #define TIMES 10              /* as long as the longest silence before */
+#define STILL 4               /* the same, if timers go on */
 #define EVENTS_MIN 32         /* with fewer events, nothing tells how long silences are */
 
 /* The first row of a table from `row` on that isn't forgotten. */
@@ -14,12 +15,28 @@ static uint32_t next_row(const struct thrum__model_rows *rows, uint32_t row)
 	return row;
 }
 
-/* The longest time between two events before the last one: creations, edges and runs. */
-static int64_t longest_silence(const struct thrum__model *model)
+/* The first run from `run` on; without timers, of a task that is neither one nor a thread. */
+static uint32_t next_run(const struct thrum__model *model, uint32_t run, bool has_timers)
+{
+	for (run = next_row(&model->runs, run); !has_timers && run < model->runs.count;
+		run = next_row(&model->runs, run + 1)) {
+		uint32_t task = THRUM__RUN(model, run, task);
+
+		if (thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+			THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD)
+			break;
+	}
+	return run;
+}
+
+/* The longest time between two events before the last one: creations, edges and runs; without timers, all
+ * but their runs. Sets *last to when the last one was, or to -1. */
+static int64_t longest_silence(const struct thrum__model *model, bool has_timers, int64_t *last)
 {
 	uint32_t task = thrum__analyse_next_task(model, 0);
 	uint32_t edge = next_row(&model->edges, model->edges.first);
-	uint32_t run = next_row(&model->runs, model->runs.first);
+	uint32_t run = next_run(model, model->runs.first, has_timers);
 	int64_t before = -1, longest = 0;
 
 	for (;;) {
@@ -31,6 +48,7 @@ static int64_t longest_silence(const struct thrum__model *model)
 		int64_t time = created < met ? created : met;
 
 		time = ran < time ? ran : time;
+		*last = before;
 		if (time == THRUM__OPEN)
 			return longest;
 		if (before >= 0 && time - before > longest)
@@ -41,7 +59,7 @@ static int64_t longest_silence(const struct thrum__model *model)
 		else if (time == met)
 			edge = next_row(&model->edges, edge + 1);
 		else
-			run = next_row(&model->runs, run + 1);
+			run = next_run(model, run + 1, has_timers);
 	}
 }
 
@@ -56,9 +74,20 @@ bool thrum__why_is_polite(const struct thrum__model *model)
 
 bool thrum__why_is_silent(const struct thrum__model *model)
 {
-	int64_t silence = model->end - model->last;
+	int64_t silence = model->end - model->last, last;
 
 	return model->ending == THRUM_ENDING_KILLED && !thrum__why_is_polite(model) &&
 		model->events >= EVENTS_MIN && silence >= SILENCE_MIN &&
-		silence / TIMES >= longest_silence(model);
+		silence / TIMES >= longest_silence(model, true, &last);
+}
+
+bool thrum__why_is_still(const struct thrum__model *model)
+{
+	int64_t longest, last;
+
+	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
+		model->events < EVENTS_MIN)
+		return false;
+	longest = longest_silence(model, false, &last);
+	return model->end - last >= THRUM__SOON_OUTSIDE && (model->end - last) / STILL >= longest;
 }

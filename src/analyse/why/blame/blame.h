@@ -16,6 +16,7 @@
  *	takers.c    tells who took the lock of a condition that nobody signals
  *	mutual.c    tells who may be to signal it, but waits for a condition
  *	again.c     tells what was not started again, or too often
+ *	dropped.c   tells which request ended and began nothing, as its like did
  *	loops.c     tells which handle keeps a thread's loop
  *	merged.c    tells which wake-ups became one
  *	rounds.c    tells who didn't serve an object this time, as all others did
@@ -261,11 +262,27 @@ uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_
 uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t object,
 	const struct thrum__why_servers *);
 
+/* ---- Requests that led to nothing (dropped.c) --------------------------------------------------- */
+
+/* A request that ended in a thread's loop and began no task, though those like it did. */
+struct thrum__why_dropped {
+	uint32_t task; /* NONE: there is none, or several */
+	uint32_t like; /* the latest of those that did; NONE: the task stands for a child that was taken */
+};
+
+/* Finds it where nothing but timers goes on in the program: of many requests of one call site, or a
+ * connection that was made anew, after which the program is silent; or the end of a child that another call
+ * took, likewise. O(tasks), if so. */
+struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
+
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 
 /* Whether a task is that of a thread that waits for work, and for no other task, in a loop in which handles
  * have turns. O(tasks). */
 bool thrum__why_is_loop(const struct thrum__search *, uint32_t thread);
+
+/* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
+uint32_t thrum__why_loop_of(const struct thrum__model *, uint32_t thread);
 
 /* The handle that alone keeps a thread's loop, though others like it were soon closed, and nothing can come
  * for it from the program and those with which it talks. NONE: it isn't so. O(tasks). */

@@ -14,8 +14,7 @@
 #define ALIKE_MIN 3      /* so many handles like the one that is left were closed */
 #define OLDER 100        /* so many times as long as the life of any of these it has no turn */
 
-/* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
-static uint32_t loop_of(const struct thrum__model *model, uint32_t thread)
+uint32_t thrum__why_loop_of(const struct thrum__model *model, uint32_t thread)
 {
 	uint32_t run = THRUM__TASK(model, thread, run), lane, row;
 
@@ -47,7 +46,7 @@ static int64_t last_turn(const struct thrum__model *model, uint32_t task, uint32
 bool thrum__why_is_loop(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = loop_of(model, thread);
+	uint32_t lane = thrum__why_loop_of(model, thread);
 
 	if (lane == THRUM__NONE || thrum__analyse_graph_waits(&search->graph, thread).count > 0)
 		return false;
@@ -106,7 +105,7 @@ static void note_left(const struct thrum__model *model, uint32_t task, uint32_t 
 static uint32_t open_among_closed(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = loop_of(model, thread);
+	uint32_t lane = thrum__why_loop_of(model, thread);
 	struct handles handles = {.closed = -AT_ONCE, .first = THRUM__NONE};
 
 	if (lane == THRUM__NONE || search->gap >= 0)
@@ -168,7 +167,7 @@ static uint32_t only_handle(const struct thrum__model *model, uint32_t lane)
 uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = loop_of(model, thread), handle;
+	uint32_t lane = thrum__why_loop_of(model, thread), handle;
 	const struct thrum__peer *peer;
 	int64_t idle;
 

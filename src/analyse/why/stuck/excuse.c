@@ -489,5 +489,6 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	}
 	return is_at_work(model, leaf) ||
 		(thrum__why_is_loop(search, leaf) &&
-			thrum__why_left_open(search, leaf) == THRUM__NONE);
+			thrum__why_left_open(search, leaf) == THRUM__NONE &&
+			thrum__why_dropped(search, leaf).task == THRUM__NONE);
 }

@@ -87,6 +87,25 @@ static void add_noted(struct thrum__finding *finding, struct thrum__search *sear
 	finding->steps[to].more = note;
 }
 
+/* Adds a step for a request of a loop that led to nothing. Returns whether there is one. */
+static bool add_dropped(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t thread)
+{
+	struct thrum__why_dropped dropped = thrum__why_dropped(search, thread);
+	unsigned at = finding->step_count;
+
+	if (dropped.task == THRUM__NONE || at == THRUM__STEPS_MAX)
+		return false;
+	thrum__why_add_step(finding,
+		dropped.like == THRUM__NONE ? THRUM__STEP_FAILED_MEANWHILE
+					    : THRUM__STEP_BEGINS_NOTHING,
+		dropped.task, dropped.like, THRUM__TASK(search->model, dropped.task, end),
+		THRUM__NONE);
+	finding->steps[at].more = THRUM__TASK(search->model, dropped.task, state) ==
+		THRUM__STATE_FAILED;
+	return true;
+}
+
 /* Adds a step for something unusual that happened meanwhile, if there is no other cause: a task failed,
  * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
  * those like the leaf. */
@@ -99,6 +118,8 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 	int64_t since;
 
 	if (last && last->is_served)
+		return;
+	if (add_dropped(finding, search, path->leaf))
 		return;
 	if (thrum__why_is_loop(search, path->leaf)) {
 		task = thrum__why_left_open(search, path->leaf);

@@ -371,7 +371,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 }
 
 /* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
- * peers, is due at no time, and has no loop that a forgotten handle keeps. */
+ * peers, is due at no time, and has no loop that a forgotten handle keeps or in which a request was dropped. */
 static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -380,7 +380,8 @@ static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 		thrum__why_peers_key(&search->peers, task) == THRUM__NONE &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE) &&
-		thrum__why_last_open(search, task) == THRUM__NONE;
+		thrum__why_last_open(search, task) == THRUM__NONE &&
+		thrum__why_dropped(search, task).task == THRUM__NONE;
 }
 
 static void note_unjudged(struct thrum__findings *findings, const struct thrum__why_path *path)
@@ -555,6 +556,7 @@ static int begin(struct thrum__search *search)
 		return -THRUM_E_MEMORY;
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
+	search->is_still = thrum__why_is_still(search->model);
 	return thrum__why_find_lost(search);
 }
 

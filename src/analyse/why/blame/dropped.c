@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells which request led to nothing. Each request of a call site begins the next step as it ends: it makes
+ * another request or a timer. One of them, such as one that failed, does not, and nothing goes on any more.
+ * Or a connection is made anew, and nothing is begun with it, as with the one before. Or the end of a child
+ * is lost, as another call took it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/blame/blame.h"
+
+#define LIKE_MIN 3      /* so many of a call site that began something show that each should */
+#define NOTES_BACK 8192 /* notes that are searched, from the latest back */
+
+/* The requests of a call site that ended in a loop. */
+struct site {
+	uint32_t began, dropped;
+	uint32_t like, found; /* the latest that began something, and the first that didn't */
+};
+
+/* The run of a request in which it ended on that lane, or NONE. */
+static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32_t lane)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+	int state = THRUM__TASK(model, task, state);
+
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
+			(state == THRUM__STATE_RESOLVED || state == THRUM__STATE_FAILED) &&
+			thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, lane) == lane
+		? run
+		: THRUM__NONE;
+}
+
+/* Whether a task made another one in a run. */
+static bool has_begun(const struct thrum__model *model, uint32_t task, uint32_t run)
+{
+	uint32_t at = thrum__analyse_task_from(model, THRUM__RUN(model, run, start));
+
+	for (; thrum__model_has_row(&model->tasks, at) &&
+		THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end);
+		at++)
+		if (THRUM__TASK(model, at, creator) == task)
+			return true;
+	return false;
+}
+
+/* Whether a task did nothing in its last run but end: no act on others, and no note, such as that a timer
+ * is due. */
+static bool is_without_effect(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t run = THRUM__TASK(model, task, run), edge = THRUM__TASK(model, task, edge_out);
+	uint32_t note = model->notes.count;
+	int64_t from = THRUM__RUN(model, run, start), to = THRUM__RUN(model, run, end);
+
+	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) >= from;
+		edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, to) != task)
+			return false;
+	for (int i = 0; i < NOTES_BACK && note-- > model->notes.first; i++) {
+		if (!thrum__model_has_row(&model->notes, note))
+			return false;
+		if (THRUM__NOTE(model, note, time) < from)
+			return true;
+		if (THRUM__NOTE(model, note, time) <= to &&
+			THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
+			return false;
+	}
+	return note == UINT32_MAX || note < model->notes.first;
+}
+
+/* ---- Of many ------------------------------------------------------------------------------------ */
+
+static void count(const struct thrum__model *model, uint32_t lane, struct site *sites)
+{
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t run = last_run(model, task, lane);
+		struct site *site = &sites[THRUM__TASK(model, task, site)];
+
+		if (run == THRUM__NONE || site == sites)
+			continue;
+		if (has_begun(model, task, run)) {
+			site->began++;
+			site->like = task;
+		} else if (site->dropped++ == 0) {
+			site->found = task;
+		}
+	}
+}
+
+/* Whether a request of a call site should have begun something, as its like did: also one that began
+ * later, since the last one of a series need not. */
+static bool is_dropped(const struct thrum__model *model, const struct site *site)
+{
+	return site->dropped > 0 && site->began >= LIKE_MIN &&
+		site->dropped <= site->began / LIKE_MIN && site->like > site->found &&
+		*thrum__model_task_name(model, site->found, NULL) &&
+		is_without_effect(model, site->found);
+}
+
+/* The only such request; one that failed comes first. */
+static struct thrum__why_dropped one_of_many(const struct thrum__model *model, uint32_t lane)
+{
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
+	bool is_failed = false, is_several = false;
+
+	if (!sites)
+		return found;
+	count(model, lane, sites);
+	for (unsigned i = 1; i <= UINT16_MAX; i++) {
+		bool has_failed = sites[i].dropped > 0 &&
+			THRUM__TASK(model, sites[i].found, state) == THRUM__STATE_FAILED;
+
+		if (!is_dropped(model, &sites[i]) || (is_failed && !has_failed))
+			continue;
+		is_several = found.task != THRUM__NONE && has_failed == is_failed;
+		is_failed = has_failed;
+		found = (struct thrum__why_dropped){sites[i].found, sites[i].like};
+	}
+	free(sites);
+	return is_several ? (struct thrum__why_dropped){THRUM__NONE, THRUM__NONE} : found;
+}
+
+/* ---- Made anew ---------------------------------------------------------------------------------- */
+
+/* Whether two requests connect to the same address. The name of a callback may follow it. */
+static bool is_same_address(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	const char *to = thrum__model_task_name(model, a, NULL);
+	const char *other = thrum__model_task_name(model, b, NULL);
+	size_t size = strcspn(to, ",");
+
+	return size == strcspn(other, ",") && strncmp(to, other, size) == 0;
+}
+
+/* The last connection, if it was made anew, and all before it to the same address began something. */
+static struct thrum__why_dropped made_anew(const struct thrum__model *model, uint32_t lane)
+{
+	static const char *const words[] = {"connect "};
+	const struct thrum__why_dropped none = {THRUM__NONE, THRUM__NONE};
+	struct thrum__why_dropped found = none;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t run = last_run(model, task, lane);
+
+		if (run == THRUM__NONE || !thrum__why_begins_with(model, task, words, 1) ||
+			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
+			continue;
+		if (found.task != THRUM__NONE)
+			return none;
+		if (has_begun(model, task, run))
+			found.like = task;
+		else if (found.like != THRUM__NONE && is_same_address(model, task, found.like))
+			found.task = task;
+		else
+			return none;
+	}
+	return found.task != THRUM__NONE && is_without_effect(model, found.task) ? found : none;
+}
+
+/* ---- Children ----------------------------------------------------------------------------------- */
+
+/* The first child of which a thread learned only that another call had taken it. */
+static struct thrum__why_dropped taken_child(const struct thrum__model *model, uint32_t lane)
+{
+	static const char *const words[] = {"end of process "};
+	uint32_t task = thrum__analyse_next_task(model, 0);
+
+	while (task < model->tasks.count &&
+		(THRUM__TASK(model, task, state) != THRUM__STATE_FAILED ||
+			THRUM__TASK(model, task, lane) != lane ||
+			!thrum__why_begins_with(model, task, words, 1)))
+		task = thrum__analyse_next_task(model, task + 1);
+	return (struct thrum__why_dropped){task < model->tasks.count ? task : THRUM__NONE,
+		THRUM__NONE};
+}
+
+/* ---- The answer --------------------------------------------------------------------------------- */
+
+/* Whether something in the program waits for others to connect. */
+static bool is_server(const struct thrum__search *search)
+{
+	static const char *const words[] = {"listen", "accept"};
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+		if (thrum__why_begins_with(model, task, words, 2))
+			return true;
+	return false;
+}
+
+struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search, uint32_t thread)
+{
+	static const char *const own[] = {"async"};
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	uint32_t lane = search->is_still && search->gap < 0 ? thrum__why_loop_of(model, thread)
+							    : THRUM__NONE;
+
+	if (lane == THRUM__NONE)
+		return found;
+	found = search->is_silent ? taken_child(model, lane) : found;
+	if (found.task != THRUM__NONE)
+		return found;
+	/* What may still come from outside may be all that it waits for. */
+	if (!thrum__why_awaits_outside(model, own, 1, false))
+		found = one_of_many(model, lane);
+	else if (search->is_silent && !is_server(search))
+		found = made_anew(model, lane);
+	return found;
+}
