@@ -159,13 +159,27 @@ static uint32_t hold_before(const struct thrum__model *model, struct thrum__anal
 	return THRUM__NONE;
 }
 
+/* Whether a task began with a wait for another one. */
+static bool begins_with_wait(const struct thrum__model *model, uint32_t task, uint32_t on)
+{
+	uint32_t edge = THRUM__TASK(model, on, edge_in);
+
+	for (int i = 0; i < NEAR && thrum__model_has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, from) == task &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			return true;
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return false;
+}
+
 /* The task to which a holder may have given the lock: the first that it created soon after it took it,
- * unless that is something to wait for. */
+ * unless that is something to wait for; a request for which the next one waits is. */
 static uint32_t receiver_of(const struct thrum__model *model,
 	const struct thrum__analyse_hold *hold)
 {
 	int64_t time = THRUM__EDGE(model, hold->edge, time);
-	uint32_t task = thrum__analyse_task_from(model, time);
+	uint32_t task = thrum__analyse_task_from(model, time), request = THRUM__NONE;
 
 	for (int i = 0; i < NEAR && task < model->tasks.count; i++, task++) {
 		if (!thrum__model_has_row(&model->tasks, task) ||
@@ -173,11 +187,15 @@ static uint32_t receiver_of(const struct thrum__model *model,
 			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER ||
 			thrum__analyse_task_is_object(model, task))
 			continue;
-		return thrum__base_time_between(time, THRUM__TASK(model, task, created)) < NEAR_TIME
-			? task
-			: THRUM__NONE;
+		if (thrum__base_time_between(time, THRUM__TASK(model, task, created)) >= NEAR_TIME)
+			return request;
+		if (request != THRUM__NONE)
+			return begins_with_wait(model, task, request) ? task : request;
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
+			return task;
+		request = task;
 	}
-	return THRUM__NONE;
+	return request;
 }
 
 /* The oldest hold of a task that gave it to this one; NONE if there is none. */

@@ -39,6 +39,7 @@ enum step_text {
 	PENDING_DUE,
 	NOBODY_RESOLVES,
 	WAKE_UP_ENDS,
+	WOKEN_WAITS,
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	LEFT_LAST,
@@ -233,6 +234,9 @@ static const struct {
 		"$t takes the wake-up, and waits for $o again at once."},
 	[WAKE_UP_ENDS] = {"Takes the wake-up", "and ends; the others wait on",
 		"$t takes the wake-up and ends; the others wait on."},
+	[WOKEN_WAITS] = {"Takes the wake-up",
+		"and waits for “$o” now; one that sleeps on serves that",
+		"$t takes the wake-up, and waits for $o now; one that sleeps on serves that."},
 	[THRUM__STEP_DUE_LATE] = {"Is due far too late", "$p others like it took at most $m",
 		"$t is due far too late: $p others like it took at most $m."},
 	[DUE_LATE_THERE] = {"Is due far too late", "others in its place are due much sooner",
@@ -266,7 +270,9 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 			: finding->peers == 1     ? PENDING_ONE
 						  : kind;
 	case THRUM__STEP_WOKEN_INSTEAD:
-		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
+		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS
+			: finding->steps[i].more > 0         ? WOKEN_WAITS
+							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;

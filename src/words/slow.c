@@ -390,6 +390,35 @@ static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_
 		}
 }
 
+/* Writes which permits of a semaphore were never given back. */
+static void put_permits(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	const struct thrum__slow_permits *permits = &answer->permits;
+	uint32_t named = permits->count < THRUM__CAUSE_NAMES ? permits->count : THRUM__CAUSE_NAMES;
+
+	if (permits->count == 0)
+		return;
+	thrum__words_put(s, " ");
+	thrum__words_put_number(s, permits->count);
+	thrum__words_put(s, permits->count == 1 ? " permit of " : " permits of ");
+	put_quoted_name(s, answer->model, permits->semaphore);
+	thrum__words_put(s,
+		permits->count == 1 ? " was never given back, by " : " were never given back, by ");
+	for (uint32_t i = 0; i < named; i++) {
+		thrum__words_put(s,
+			i == 0                                            ? ""
+				: i + 1 < named || named < permits->count ? ", "
+									  : " and ");
+		thrum__words_put_task_id(s, answer->model, permits->tasks[i], "other tasks");
+	}
+	if (named < permits->count) {
+		thrum__words_put(s, " and ");
+		thrum__words_put_number(s, permits->count - named);
+		thrum__words_put(s, " more");
+	}
+	thrum__words_put(s, permits->count == 1 ? ", which has ended." : ", which have ended.");
+}
+
 size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
@@ -409,6 +438,7 @@ size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to,
 		thrum__words_put(&s, ") ");
 		put_cause(&s, answer);
 		thrum__words_put(&s, ".");
+		put_permits(&s, answer);
 	}
 	if (count)
 		*count = s.count;

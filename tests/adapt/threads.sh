@@ -64,6 +64,15 @@ done
 same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
+
+# A signal for two jobs wakes one worker, which then waits for the other.
+same passed_over "$programs/passed_over"
+has passed_over why 'Signals .condition filled.*, for which 2 wait; only one of them is woken'
+has passed_over why 'Takes the wake-up; and waits for .condition part_made'
+is_at passed_over passed_over.c 'for both'
+is_at passed_over passed_over.c 'in vain'
+same two_woken "$programs/passed_over" healthy
+"$THRUM" why two_woken.thrum >why.out 2>&1 || wrong "two signals for two jobs: $(cat why.out)"
 # A signal that came too early isn't lost if there was more to do: one read took all from an eventfd.
 same taken "$programs/taken"
 has taken why '^never resolved \(possible\)'

@@ -219,6 +219,14 @@ static void a_permit_may_be_for_a_child(void **state)
 							  "create 10 21 task\n" UNLOCK(4, 20,
 								  4) "5" MS "resolve 21 21\n",
 		4, second);
+	/* A request gives nothing back, if the one that waits for it does. */
+	expect_holders(FIBERS LOCK(2, 10, 4) "2" MS "create 10 22 request\n2" MS
+					     "create 10 20 task\n2" MS "wait 20 22\n" LOCK(3, 10,
+						     4) "3" MS "create 10 23 request\n3" MS
+							"create 10 21 task\n3" MS
+							"wait 21 23\n" UNLOCK(4, 20,
+								4) "5" MS "resolve 21 21\n",
+		4, second);
 	/* Nothing tells so: no child gave one back, or it was created long after. */
 	expect_holders(FIBERS CHILD(2, 20) "5" MS "resolve 20 20\n", 4, first);
 	expect_holders(FIBERS CHILD(2, 20) UNLOCK(4, 20, 4) LOCK(5, 10, 4) "30" MS

@@ -120,6 +120,42 @@ static void who_could_answer_is_not_woken(void **state)
 		0);
 }
 
+/* Worker 2 takes the wake-up for both, and later waits for condition 12, which `voice` signalled before. */
+#define PASSED_OVER(voice) \
+	MAIN "0 create 1 12 condition\n" \
+	     "1" MS "signal " voice " 12 =0\n" \
+	     "2" MS "wait 3 10\n" \
+	     "2" MS "wait 4 10\n" \
+	     "5" MS "signal 1 10 =2\n" \
+	     "5" MS "read 4 10\n"
+
+static void who_is_needed_later_is_not_woken(void **state)
+{
+	struct thrum__step step = {0};
+
+	assert_int_equal(steps_of(PASSED_OVER("3") "50" MS "wait 4 12\n" END, THRUM__STEP_WAKES_ONE,
+				 &step),
+		1);
+	assert_int_equal(step.time, 5000000);
+	assert_int_equal(steps_of(PASSED_OVER("3") "50" MS "wait 4 12\n" END,
+				 THRUM__STEP_WOKEN_INSTEAD, &step),
+		1);
+	assert_int_equal(step.time, 50000000);
+	assert_int_equal(step.more, 1);
+	/* Another one signals that. */
+	assert_int_equal(steps_of(PASSED_OVER("1") "50" MS "wait 4 12\n" END, THRUM__STEP_WAKES_ONE,
+				 &step),
+		0);
+	/* It is at work. */
+	assert_int_equal(steps_of(PASSED_OVER("3") END, THRUM__STEP_WAKES_ONE, &step), 0);
+	/* Both are woken. */
+	assert_int_equal(steps_of(PASSED_OVER("3") "5" MS "read 3 10\n"
+						   "6" MS "wait 3 10\n"
+						   "50" MS "wait 4 12\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+}
+
 #define BARRIER \
 	MAIN "0 label 10 \"barrier step\n" \
 	     "2" MS "wait 3 10\n" \
@@ -245,6 +281,7 @@ int main(void)
 		cmocka_unit_test(the_wrong_one_is_woken),
 		cmocka_unit_test(who_is_woken_and_works_is_no_cause),
 		cmocka_unit_test(who_could_answer_is_not_woken),
+		cmocka_unit_test(who_is_needed_later_is_not_woken),
 		cmocka_unit_test(a_party_ends),
 		cmocka_unit_test(a_party_is_late),
 		cmocka_unit_test(an_answer_comes_too_early),

@@ -180,6 +180,38 @@ static void ways_are_as_exact_as_the_clocks(void **state)
 	on_two_machines(320, 900, INT64_MAX, "on the network (there and back), 2 times");
 }
 
+/* Two permits: `kept` says what becomes of that of “send 2”. */
+#define PERMITS(kept) \
+	"0 create - 1 thread\n0 switch 1\n" \
+	"0 create 1 4 semaphore\n0 label 4 \"connections\n" \
+	"1000 create 1 5 task\n1000 label 5 \"send 1\n1000 lock 5 4\n" \
+	"2000 create 1 6 task\n2000 label 6 \"send 2\n2000 lock 6 4\n" kept "3000 resolve 6 6\n" \
+	"4000 create 1 7 task\n4000 label 7 \"send 3\n4000 wait 7 4\n" \
+	"9000 unlock 5 4\n9000 resolve 5 5\n" \
+	"9000 read 7 4\n9000 lock 7 4\n9500 unlock 7 4\n9600 resolve 7 7\n"
+
+static void permits_that_are_never_given_back(void **state)
+{
+	struct thrum__model *model = story_model(PERMITS(""), false);
+	struct thrum__document document = {0};
+
+	(void)state;
+	assert_non_null(strstr(read_slow(model, 7, &document),
+		" 1 permit of “connections” was never given back, by [“send 2” (task 6)], which has "
+		"ended.\n"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+	model = story_model(PERMITS("2900 unlock 6 4\n"), false);
+	assert_null(strstr(read_slow(model, 7, &document), "given back"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+	/* A stranger gives one back: it may be that one. */
+	model = story_model(PERMITS("2900 create 1 8 task\n2900 unlock 8 4\n"), false);
+	assert_null(strstr(read_slow(model, 7, &document), "given back"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +221,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_waits_for_ever),
 		cmocka_unit_test(ways_are_as_exact_as_the_clocks),
 		cmocka_unit_test(names_of_those_awaited),
+		cmocka_unit_test(permits_that_are_never_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

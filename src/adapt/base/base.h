@@ -104,7 +104,8 @@ struct object {
 	 * lock: the other process that is told to have it, and how often it was taken since the last
 	 * wait for it, or for a condition that nobody had signalled, began. */
 	_Atomic uint32_t count, arrived;
-	uint32_t forks; /* of the process, when its task was made */
+	uint32_t forks;          /* of the process, when its task was made */
+	_Atomic uint32_t voices; /* for a condition: a bit for each task that signalled it */
 };
 
 /* Keys that are no addresses of objects. */
@@ -182,6 +183,7 @@ struct thread {
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll, */
 	_Atomic uint32_t loops;     /* or of anything, once it is noted */
+	_Atomic bool is_idle;       /* it is of libuv's pool, and in no work of the program */
 	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	struct spin spin;           /* its own */
@@ -215,6 +217,8 @@ bool thrum__adapt_speaks(void);
 thrum_task thrum__adapt_actor(void);
 /* The calling thread begins, and its work is that task; 0: not known yet. */
 struct thread *thrum__adapt_thread_begin(thrum_task task);
+/* A thread of libuv's pool goes to work for the program, or is idle again. */
+void thrum__adapt_thread_is_idle(bool);
 /* The calling thread ends. */
 void thrum__adapt_thread_end(void);
 /* In a fork's child: there is no thread but the calling one. */

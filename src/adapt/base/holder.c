@@ -76,11 +76,18 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->unwoken, 0);
 	self->timed = TIMED;
 	self->tells = false;
+	atomic_store(&self->is_idle, false);
 	self->waited = 0;
 	atomic_store(&self->task, task);
 	atomic_store(&self->recording, thrum__recording());
 	thrum__adapt_self = self;
 	return self;
+}
+
+void thrum__adapt_thread_is_idle(bool is_idle)
+{
+	if (thrum__adapt_self)
+		atomic_store(&thrum__adapt_self->is_idle, is_idle);
 }
 
 /* For threads that nobody saw begin, as those that the C library makes: their key's destructor says that

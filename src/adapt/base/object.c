@@ -41,6 +41,7 @@ static void renew(struct object *object)
 		atomic_store(&object->arrived, 0);
 	}
 	object->forks = forks;
+	atomic_store_explicit(&object->voices, 0, memory_order_relaxed);
 	atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
 }
 

@@ -319,7 +319,7 @@ void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
 	struct object *object = known_object(pipe);
-	char label[2 * CALL_MAX + PLACE_MAX];
+	char label[2 * CALL_MAX + 2 * PLACE_MAX];
 
 	if (!object)
 		return;

@@ -193,6 +193,17 @@ static void signal_object(struct object *object, uint32_t waiters)
 		thrum_task_switch(before);
 }
 
+/* Whether a condition is signalled by a task that did not yet, as far as that is noted: tasks share bits. */
+static bool is_new_voice(struct object *object)
+{
+	uint32_t bit = 1u << ((uint32_t)thrum__adapt_actor() * UINT32_C(0x9e3779b9) >> 27);
+
+	return !(atomic_load_explicit(&object->voices, memory_order_relaxed) & bit) &&
+		!(atomic_fetch_or(&object->voices, bit) & bit);
+}
+
+/* Records a signal if a thread waits. Of others, ever fewer are recorded; but at least one of each task, so
+ * that all are known that ever signalled. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
@@ -204,7 +215,7 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 	uint32_t waiters = atomic_load(&object->waiters);
 	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
 
-	if (waiters || (unheard & (unheard - 1)) == 0)
+	if (is_new_voice(object) || waiters || (unheard & (unheard - 1)) == 0)
 		signal_object(object, waiters);
 }
 

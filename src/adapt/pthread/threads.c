@@ -40,7 +40,7 @@ struct start {
 	} routine;
 	void *argument;
 	thrum_task task;
-	bool is_pools; /* libuv waits for work in it */
+	bool is_pools; /* of libuv, which waits for work in it */
 	char label[PLACE_MAX];
 	_Atomic int state; /* an enum start_state */
 };
@@ -90,8 +90,10 @@ static struct start begin_thread(void *argument)
 	}
 	struct thread *self = thrum__adapt_thread_begin(start.task);
 
-	if (self)
-		self->tells = start.is_pools;
+	if (self) {
+		self->tells = start.is_pools && thrum__adapt_is_beside;
+		atomic_store(&self->is_idle, start.is_pools);
+	}
 	thrum__adapt_object_note(KEY_OF_HANDLE(pthread_self()), start.task);
 	return start;
 }
@@ -185,7 +187,7 @@ static struct start *make_start(const void *routine, void *argument, const void 
 		return NULL;
 	thrum__adapt_thread();
 	thrum__adapt_label(start->label, "thread", address_of_work(routine, argument));
-	start->is_pools = thrum__adapt_is_beside && is_libuvs(routine);
+	start->is_pools = is_libuvs(routine);
 	start->argument = argument;
 	atomic_init(&start->state, START_NEW);
 	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, start->label);

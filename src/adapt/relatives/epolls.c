@@ -90,13 +90,15 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
 	return -1;
 }
 
-/* The task of another thread: the one that wrote last to the likely pipe. */
+/* The task of another thread: the one that wrote last to the likely pipe. An idle thread of libuv's pool
+ * writes nothing: it told of the end of work that is done. */
 static thrum_task find_writer(const struct epoll_need *need)
 {
 	uint32_t tid = writer_of(need->likely);
 
 	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
-		if (atomic_load(&t->tid) == tid && t != thrum__adapt_self)
+		if (atomic_load(&t->tid) == tid && t != thrum__adapt_self &&
+			!atomic_load(&t->is_idle))
 			return atomic_load(&t->task);
 	return THRUM_TASK_NONE;
 }

@@ -2,7 +2,9 @@
 /*
  * Handles of libuv by which other threads wake a loop (uv_async_t). All handles of a loop share an eventfd.
  * If the loop waits for that, its name has the handle that was sent last, how often, and how often its
- * callback ran. libuv may make one run of several sends: so these numbers are no fault by themselves.
+ * callback ran. libuv may make one run of several sends: so these numbers are no fault by themselves. If all
+ * handles that are open were made at one place, and several others of that place were closed, the name tells
+ * that instead: a loop goes on as long as a handle is open.
  */
 #include "adapt/uv/uv.h"
 
@@ -11,7 +13,9 @@
 #include "adapt/look/look.h"
 
 #define LOOPS_MAX 32    /* of further loops nothing is told, */
-#define HANDLES_MAX 128 /* nor of further handles */
+#define HANDLES_MAX 128 /* nor of further handles, */
+#define MAKERS_MAX 32   /* nor of further places */
+#define CLOSED_MIN 3    /* so many handles of a place show that they are closed */
 
 static struct waking {
 	_Atomic int fd;             /* that wakes the loop, + 1; 0: it is free */
@@ -20,12 +24,35 @@ static struct waking {
 	_Atomic bool is_named;      /* the eventfd has a name that tells of it */
 } wakings[LOOPS_MAX];
 
+/* A place that makes handles. */
+static struct maker {
+	const void *_Atomic caller; /* NULL: it is free */
+	const void *_Atomic closer; /* who closed most of them, if one place did */
+	_Atomic int votes;          /* for that, less those for others */
+	_Atomic int open, closed;
+} makers[MAKERS_MAX];
+
 /* How often a handle with a callback was sent, and has run. Handles have no word that all versions of libuv
  * leave alone. */
 static struct counts {
 	uv_async_t *_Atomic handle; /* NULL: it is free */
 	_Atomic uint32_t sends, runs;
+	struct maker *_Atomic maker; /* NULL: not known */
+	_Atomic int fd;              /* that wakes its loop */
 } counts[HANDLES_MAX];
+
+static struct maker *maker_of(const void *caller)
+{
+	for (unsigned i = 0; i < MAKERS_MAX; i++) {
+		const void *none = NULL;
+
+		if (atomic_load(&makers[i].caller) == caller ||
+			atomic_compare_exchange_strong(&makers[i].caller, &none, caller) ||
+			none == caller)
+			return &makers[i];
+	}
+	return NULL;
+}
 
 /* Returns the place of a handle; of NULL, a free one. NULL: there is none. */
 static struct counts *counts_of(const uv_async_t *handle)
@@ -36,7 +63,7 @@ static struct counts *counts_of(const uv_async_t *handle)
 	return NULL;
 }
 
-static struct counts *take_counts(uv_async_t *handle)
+static struct counts *take_counts(uv_async_t *handle, int fd, const void *caller)
 {
 	uv_async_t *none = NULL;
 	struct counts *free = counts_of(NULL);
@@ -45,6 +72,10 @@ static struct counts *take_counts(uv_async_t *handle)
 		return NULL;
 	atomic_store(&free->sends, 0);
 	atomic_store(&free->runs, 0);
+	atomic_store(&free->fd, fd);
+	atomic_store(&free->maker, maker_of(thrum__adapt_caller(caller)));
+	if (atomic_load(&free->maker))
+		atomic_fetch_add(&atomic_load(&free->maker)->open, 1);
 	return free;
 }
 
@@ -83,21 +114,55 @@ static char *put_count(char *to, uint32_t count, const char *noun)
 	return stpcpy(stpcpy(thrum__adapt_put_number(to, count), noun), count == 1 ? "" : "s");
 }
 
+/* Names an eventfd by the handles that are left open, of which others were closed. */
+static void name_left(int fd, const uv_async_t *handle, const struct maker *maker)
+{
+	char words[CALL_MAX + PLACE_MAX] = " of ";
+	int open = atomic_load(&maker->open);
+
+	put_count(words + strlen(words), (uint32_t)open, " open handle");
+	thrum__adapt_label(words + strlen(words), " async", thrum__adapt_uv_callback(handle));
+	strcat(words, ", ");
+	thrum__adapt_put_number(words + strlen(words), (uint64_t)atomic_load(&maker->closed));
+	strcat(words, open == 1 ? " like it closed" : " like them closed");
+	thrum__adapt_pipe_rename(fd, words,
+		atomic_load(&maker->votes) == atomic_load(&maker->closed) ? " by" : ", some by",
+		atomic_load(&maker->closer));
+}
+
+/* The handle that was sent last, else any that is open. */
+static uv_async_t *handle_of(struct waking *one, int fd)
+{
+	uv_async_t *handle = atomic_load(&one->latest);
+
+	for (unsigned i = 0; i < HANDLES_MAX && !handle; i++)
+		if (atomic_load(&counts[i].handle) && atomic_load(&counts[i].fd) == fd)
+			handle = atomic_load(&counts[i].handle);
+	return handle;
+}
+
 /* The calling thread's loop waits for its eventfd. While a request is under way, that may wake it. */
 static void name(int fd)
 {
 	struct waking *one = find(fd);
-	uv_async_t *handle = one ? atomic_load(&one->latest) : NULL;
+	uv_async_t *handle = one ? handle_of(one, fd) : NULL;
 	const struct counts *known = handle ? counts_of(handle) : NULL;
+	const struct maker *maker = known ? atomic_load(&known->maker) : NULL;
 	char words[CALL_MAX] = " (", *end = words + strlen(words);
 	uint32_t sends;
 
 	if (!known || handle->loop->active_reqs.count > 0 || atomic_exchange(&one->is_named, true))
 		return;
+	if (maker && atomic_load(&maker->closed) >= CLOSED_MIN &&
+		atomic_load(&maker->open) == atomic_load(&one->count)) {
+		name_left(fd, handle, maker);
+		return;
+	}
 	sends = atomic_load(&known->sends);
 	if (atomic_load(&one->count) > 1)
 		end = stpcpy(put_count(end, (uint32_t)atomic_load(&one->count), " handle"),
-			sends > 0 ? "; the latest has " : "; one has ");
+			sends > 0 && handle == atomic_load(&one->latest) ? "; the latest has "
+									 : "; one has ");
 	end = put_count(end, sends, " send");
 	end = put_count(stpcpy(end, ", "), atomic_load(&known->runs), " run");
 	strcpy(end, ") of ");
@@ -106,12 +171,13 @@ static void name(int fd)
 
 /* ---- The handles ---------------------------------------------------------------------------- */
 
-void thrum__adapt_uv_async_made(uv_async_t *handle)
+void thrum__adapt_uv_async_made(uv_async_t *handle, const void *caller)
 {
-	struct waking *one = find_or_take(handle->loop->async_io_watcher.fd);
+	int fd = handle->loop->async_io_watcher.fd;
+	struct waking *one = find_or_take(fd);
 	uv_async_t *none = NULL;
 
-	if (!one || !take_counts(handle))
+	if (!one || !take_counts(handle, fd, caller))
 		return;
 	atomic_fetch_add(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &none, handle);
@@ -142,7 +208,22 @@ void thrum__adapt_uv_async_runs(uv_async_t *handle)
 	unname(one);
 }
 
-void thrum__adapt_uv_async_closed(uv_async_t *handle)
+/* Keeps the place that closes most of them: if one closes more than half, it is left at the end. */
+static void note_closer(struct maker *maker, const void *caller)
+{
+	atomic_fetch_sub(&maker->open, 1);
+	atomic_fetch_add(&maker->closed, 1);
+	if (atomic_load(&maker->closer) == caller) {
+		atomic_fetch_add(&maker->votes, 1);
+	} else if (atomic_load(&maker->votes) == 0) {
+		atomic_store(&maker->closer, caller);
+		atomic_store(&maker->votes, 1);
+	} else {
+		atomic_fetch_sub(&maker->votes, 1);
+	}
+}
+
+void thrum__adapt_uv_async_closed(uv_async_t *handle, const void *caller)
 {
 	struct waking *one = find(handle->loop->async_io_watcher.fd);
 	struct counts *known = counts_of(handle);
@@ -150,6 +231,8 @@ void thrum__adapt_uv_async_closed(uv_async_t *handle)
 
 	if (!one || !known)
 		return;
+	if (atomic_load(&known->maker))
+		note_closer(atomic_load(&known->maker), thrum__adapt_caller(caller));
 	atomic_store(&known->handle, NULL);
 	atomic_fetch_sub(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &expected, NULL);

@@ -278,7 +278,7 @@ STAND_IN int uv_async_init(uv_loop_t *loop, uv_async_t *handle, uv_async_cb cb)
 	/* Before this, another thread can't know of the handle. */
 	if (result == 0 && is_ours) {
 		thrum__adapt_uv_start(AS_HANDLE(handle), "async", AS_FUNCTION(cb), CALLER);
-		thrum__adapt_uv_async_made(handle);
+		thrum__adapt_uv_async_made(handle, CALLER);
 	}
 	return result;
 }
@@ -301,7 +301,9 @@ static void on_work(uv_work_t *req)
 	uv_work_cb work = (uv_work_cb)(uintptr_t)req->reserved[WORK];
 
 	thrum__adapt_uv_run_request(&run, AS_REQUEST(req));
+	thrum__adapt_thread_is_idle(false);
 	work(req);
+	thrum__adapt_thread_is_idle(true);
 	thrum__adapt_uv_end_run(&run);
 }
 
@@ -391,7 +393,7 @@ STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 	/* Also for libuv itself, and if nothing is recorded: the handle may be freed. */
 	thrum__adapt_uv_started(handle);
 	if (handle->type == UV_ASYNC && thrum__adapt_uv_task(handle))
-		thrum__adapt_uv_async_closed((uv_async_t *)handle);
+		thrum__adapt_uv_async_closed((uv_async_t *)handle, CALLER);
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {
 		/* No other callback of the handle comes any more. */
 		thrum__adapt_uv_keep(handle, AS_FUNCTION(cb));

@@ -66,10 +66,10 @@ thrum_task thrum__adapt_uv_task(const uv_handle_t *);
 
 /* Handles that wake a loop: one was made; it is sent; its callback is about to run; it is closed. Only for
  * those that have a task. */
-void thrum__adapt_uv_async_made(uv_async_t *);
+void thrum__adapt_uv_async_made(uv_async_t *, const void *caller);
 void thrum__adapt_uv_async_sent(uv_async_t *);
 void thrum__adapt_uv_async_runs(uv_async_t *);
-void thrum__adapt_uv_async_closed(uv_async_t *);
+void thrum__adapt_uv_async_closed(uv_async_t *, const void *caller);
 /* The address of the program's callback of a handle. */
 const void *thrum__adapt_uv_callback(const uv_async_t *);
 

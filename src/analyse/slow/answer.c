@@ -92,7 +92,9 @@ static int make_paths(struct thrum__slow_answer *answer)
 				&answer->usual_path) < 0))
 		return -THRUM_E_MEMORY;
 	if (thrum__slow_cause_find(&answer->paths, &answer->path, &answer->usual_path,
-		    &answer->cause) < 0)
+		    &answer->cause) < 0 ||
+		thrum__slow_permits_find(answer->model, &answer->cause, answer->path.to,
+			&answer->permits) < 0)
 		return -THRUM_E_MEMORY;
 	return thrum__slow_shares_make(&answer->path, &answer->usual_path, &answer->shares);
 }

@@ -6,6 +6,18 @@
 #include "analyse/slow/cause.h"
 #include "analyse/slow/slow.h"
 
+/* Permits of a semaphore for which the task waited, that were taken and never given back: those that took them
+ * had ended when it went on. */
+struct thrum__slow_permits {
+	uint32_t semaphore; /* NONE: the cause has none */
+	uint32_t count;
+	uint32_t tasks[THRUM__CAUSE_NAMES]; /* the first that took one */
+};
+
+/* Finds those that were lost before a time. Returns 0 or -THRUM_E_MEMORY. O(edges of the semaphore). */
+THRUM__MUST_USE int thrum__slow_permits_find(const struct thrum__model *,
+	const struct thrum__cause *, int64_t before, struct thrum__slow_permits *);
+
 struct thrum__slow_answer {
 	const struct thrum__model *model;
 	struct thrum__paths paths;
@@ -19,6 +31,7 @@ struct thrum__slow_answer {
 	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
 	struct thrum__shares shares;
 	struct thrum__cause cause;
+	struct thrum__slow_permits permits;
 	unsigned step; /* what thrum__slow_answer_go_on does next */
 };
 

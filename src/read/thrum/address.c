@@ -258,23 +258,34 @@ static const struct module *module_of(const struct addresses *a, const char *nam
 	return NULL;
 }
 
+/* Behind the last "module+0x1234" of a text; NULL: it has none. */
+static char *behind_place(char *text)
+{
+	char *plus = NULL, *next = text;
+
+	while ((next = strstr(next, "+0x")))
+		plus = next++;
+	return plus ? plus + 3 + strspn(plus + 3, "0123456789abcdef") : NULL;
+}
+
 /* Writes what stands before the place in which a label ends. In "work PLACE, then PLACE" that has a place of
  * its own, which gets its name. */
 static void put_head(struct reader *r, const char *label, const char *name, char *to, size_t size)
 {
-	static const char then[] = ", then ";
-	size_t length = (size_t)(name - label), last = sizeof then - 1;
-	const char *head = to;
+	char rest[THRUM_TEXT_MAX + 1], *behind;
+	const char *head;
 	uint32_t unused;
 
-	snprintf(to, size, "%.*s", (int)length, label);
-	if (length < last || memcmp(name - last, then, last) != 0)
+	snprintf(to, size, "%.*s", (int)(name - label), label);
+	behind = behind_place(to);
+	if (!behind || *behind != ',')
 		return;
-	to[length - last] = '\0';
+	snprintf(rest, sizeof rest, "%s", behind);
+	*behind = '\0';
 	head = thrum__read_label(r, to, &unused);
 	if (head != to)
 		snprintf(to, size, "%s", head);
-	strncat(to, then, size - strlen(to) - 1);
+	strncat(to, rest, size - strlen(to) - 1);
 }
 
 /* Names what a label ends in, and writes the named label behind `head`. */

@@ -3,6 +3,8 @@
  * A thread queues three jobs, and wakes the loop for each, before the loop looks: libuv makes one run of
  * that. Arguments: "one" takes a job a run, so the loop waits in vain; "several" does so, too, beside another
  * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
+ * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is done:
+ * "left" forgets one.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -47,10 +49,66 @@ void on_other(uv_async_t *handle)
 	(void)handle;
 }
 
+/* ---- A handle for each piece of work ---------------------------------------------------------- */
+
+#define PIECES 6
+
+static struct piece {
+	uv_work_t work;
+	uv_async_t progress;
+	int number;
+} pieces[PIECES];
+static int forgotten = -1;
+
+void on_progress(uv_async_t *handle);
+void on_progress(uv_async_t *handle)
+{
+	(void)handle;
+}
+
+static void do_piece(uv_work_t *work)
+{
+	struct piece *piece = work->data;
+
+	usleep(2000);
+	if (piece->number != forgotten)
+		uv_async_send(&piece->progress);
+}
+
+void close_progress(uv_work_t *work, int status);
+void close_progress(uv_work_t *work, int status)
+{
+	struct piece *piece = work->data;
+
+	(void)status;
+	if (piece->number != forgotten)
+		uv_close((uv_handle_t *)&piece->progress, NULL);
+}
+
+static int run_pieces(void)
+{
+	for (int i = 0; i < PIECES; i++) {
+		pieces[i].number = i;
+		pieces[i].work.data = &pieces[i];
+		if (uv_async_init(uv_default_loop(), &pieces[i].progress, on_progress) ||
+			uv_queue_work(uv_default_loop(), &pieces[i].work, do_piece, close_progress))
+			return 1;
+	}
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	puts("all done");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "one";
 	pthread_t thread;
+
+	if (strcmp(mode, "left") == 0 || strcmp(mode, "closed") == 0) {
+		forgotten = strcmp(mode, "left") == 0 ? 2 : -1;
+		alarm(forgotten < 0 ? 20 : 2);
+		return run_pieces();
+	}
 
 	is_late = strcmp(mode, "late") == 0;
 	takes_all = is_late || strcmp(mode, "all") == 0;

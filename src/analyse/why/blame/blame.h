@@ -156,7 +156,7 @@ void thrum__why_add_missed(struct thrum__finding *, const struct thrum__model *,
 struct thrum__why_wake {
 	uint32_t signal; /* the edge */
 	uint32_t task;   /* that was woken */
-	uint32_t again;  /* the edge by which it went back to wait at once; NONE: it ended */
+	uint32_t again;  /* the edge by which it went to wait then; NONE: it ended */
 };
 
 /* Whether the last signal of a condition woke another task than this one, which waits since that time:
@@ -167,6 +167,11 @@ bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, ui
 /* Whether the path ends at a condition, and the last thing that its waiter signalled was another one, where
  * the wrong task was woken: the right one may be to signal the leaf. */
 bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
+	struct thrum__why_wake *);
+
+/* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke another
+ * task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
+bool thrum__why_passed_over(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 
 /* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */

@@ -95,3 +95,67 @@ bool thrum__why_taken_wake(const struct thrum__search *search, const struct thru
 	}
 	return false;
 }
+
+/* ---- Passed over ------------------------------------------------------------------------------ */
+
+/* Whether a task signalled a condition, as far as its servers are known. */
+static bool serves(const struct thrum__model *model, uint32_t task, uint32_t condition,
+	uint32_t waiter)
+{
+	struct thrum__why_servers servers;
+
+	if (THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
+		return false;
+	thrum__why_servers_of(model, condition, waiter, &servers);
+	for (unsigned i = 0; i < servers.count; i++)
+		if (servers.task[i] == task)
+			return true;
+	return false;
+}
+
+/* Whether a task that waits for a condition was passed over by the last signal: that woke another task, which
+ * waits for another condition now, one that the first task serves. */
+static bool is_passed_over(const struct thrum__search *search, uint32_t task,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits own = thrum__analyse_graph_waits(&search->graph, task), others;
+	uint32_t read, on;
+
+	if (own.count == 0 || THRUM__TASK(model, own.waits[0].on, kind) != THRUM_KIND_CONDITION ||
+		!thrum__why_is_blocked(model, task, &own.waits[0]))
+		return false;
+	wake->signal = last_signal(model, own.waits[0].on, own.waits[0].since, &read);
+	if (wake->signal == THRUM__NONE || read == THRUM__NONE)
+		return false;
+	wake->task = THRUM__EDGE(model, read, from);
+	if (wake->task == task || !thrum__analyse_task_is_pending(model, wake->task))
+		return false;
+	others = thrum__analyse_graph_waits(&search->graph, wake->task);
+	if (others.count == 0 || others.waits[0].since < THRUM__EDGE(model, read, time) ||
+		!thrum__why_is_blocked(model, wake->task, &others.waits[0]))
+		return false;
+	on = others.waits[0].on;
+	wake->again = others.waits[0].edge;
+	return on != own.waits[0].on && serves(model, task, on, wake->task);
+}
+
+bool thrum__why_passed_over(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+
+	for (uint32_t i = 0; i < path->length; i++)
+		if (is_passed_over(search, path->links[i].task, wake))
+			return true;
+	if (!last || last->is_served ||
+		THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_CONDITION)
+		return false;
+	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
+	for (unsigned i = 0; i < servers.count; i++)
+		if (thrum__analyse_task_is_pending(search->model, servers.task[i]) &&
+			is_passed_over(search, servers.task[i], wake))
+			return true;
+	return false;
+}

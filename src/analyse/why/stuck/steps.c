@@ -480,7 +480,8 @@ static bool find_wake(const struct thrum__search *search, const struct thrum__wh
 				wake))
 			return true;
 	}
-	return thrum__why_taken_wake(search, path, wake);
+	return thrum__why_taken_wake(search, path, wake) ||
+		thrum__why_passed_over(search, path, wake);
 }
 
 /* Adds steps for such a signal. */
@@ -490,7 +491,7 @@ static void add_wake(struct thrum__finding *finding, const struct thrum__search 
 	const struct thrum__model *model = search->model;
 	struct thrum__why_wake wake;
 	unsigned at = finding->step_count;
-	uint32_t condition;
+	uint32_t condition, waits_on;
 
 	if (at + 2 > THRUM__STEPS_MAX || !find_wake(search, path, &wake))
 		return;
@@ -499,10 +500,12 @@ static void add_wake(struct thrum__finding *finding, const struct thrum__search 
 		thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)), condition,
 		THRUM__EDGE(model, wake.signal, time), wake.signal);
 	finding->steps[at].more = (uint32_t)THRUM__EDGE(model, wake.signal, value);
-	thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, condition,
+	waits_on = wake.again == THRUM__NONE ? condition : THRUM__EDGE(model, wake.again, to);
+	thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, waits_on,
 		wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)
 					  : THRUM__EDGE(model, wake.again, time),
 		wake.again);
+	finding->steps[at + 1].more = waits_on != condition;
 }
 
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
