@@ -25,6 +25,7 @@ hangs masked 'process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by pr
 hangs noisy 'process [0-9]* \(sh\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs lint 'write of process [0-9]* at put in[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 has lint why 'process [0-9]* \(checker\)[^:]*: Waits for .write of process [0-9]* at put in complain'
+hangs napping 'process [0-9]* \(filter\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs aside '^no findings'
 hangs moved '^no findings'
 hangs working '^no findings'
@@ -40,7 +41,7 @@ for case in input noisy; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread masked working noisy lint aside moved; do
+for case in own input child full stray anew behind parent busy unread masked working noisy lint napping aside moved; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

@@ -3,8 +3,8 @@
  * Low watermarks for reading of bufferevents. libevent calls the program's callback only once as many bytes
  * have come. If fewer have, and the thread at the other end waits for an answer, nobody goes on. So a loop's
  * thread looks now and then for bytes of which no callback was told. It tells of them only while nothing is
- * known that may answer: no timer but those that came twice since, and no other thread that runs,
- * unless one alone always sent, was answered each time, and is the one that waits.
+ * known that may answer: no timer but those that came twice since, and no other thread that does more than to
+ * nap again and again, unless one alone always sent, was answered each time, and is the one that waits.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -42,6 +42,7 @@ static struct mark {
 	int64_t since; /* 0: nothing is wrong */
 	size_t length;
 	uint64_t ran;          /* of the thread that waits */
+	struct naps naps;      /* of all others since */
 	_Atomic uint64_t told; /* the task that tells of it, or NONE */
 } marks[MARKS];
 static _Atomic bool are_any;
@@ -241,12 +242,38 @@ static bool waits(uint32_t tid, uint64_t *ran)
 	return looks || thrum__adapt_call_is_endless(&call);
 }
 
+/* The same for a connection whose other end is a descriptor of this process, which has no child that might
+ * have it, too. */
+static struct reader find_by_call(int other)
+{
+	struct look look = {.fd = -1};
+	struct process_call call;
+	bool writes = true;
+
+	thrum__adapt_ends_look(&look);
+	for (struct thread *t = thrum__adapt_threads(); t && other >= 0 && look.count == 1;
+		t = t->next) {
+		uint32_t tid = atomic_load(&t->tid);
+
+		if (tid && thrum__adapt_process_call(look.self, tid, &call) &&
+			thrum__adapt_vain_descriptor(&look, look.self, &call, &writes) == other &&
+			!writes)
+			return (struct reader){atomic_load(&t->outside), tid, 0};
+	}
+	return (struct reader){THRUM_TASK_NONE, 0, 0};
+}
+
 static struct reader find_reader(int fd)
 {
 	struct reader reader = {.task = thrum__adapt_pipe_waiter(fd)};
 	int other = thrum__adapt_pipe_other(fd, true);
 
-	for (struct thread *t = thrum__adapt_threads(); t && reader.task; t = t->next)
+	if (other < 0) {
+		other = thrum__adapt_socket_peer(fd);
+		reader = find_by_call(other);
+	}
+	for (struct thread *t = thrum__adapt_threads(); t && reader.task && !reader.tid;
+		t = t->next)
 		if (atomic_load(&t->task) == reader.task)
 			reader.tid = atomic_load(&t->tid);
 	if (!reader.tid || other < 0 || !thrum__adapt_is_patient(other) ||
@@ -336,10 +363,12 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now)
 		if (reader.task && reader.ran != mark->ran) {
 			mark->ran = reader.ran;
 			mark->since = rough_time();
+			mark->naps = (struct naps){0};
 			return;
 		}
 		if (reader.task &&
-			(asks_alone(mark, now, reader.tid) || thrum__adapt_others_sleep()) &&
+			(asks_alone(mark, now, reader.tid) ||
+				thrum__adapt_others_nap(&mark->naps)) &&
 			!may_go_on(mark)) {
 			tell(mark, now, reader.task);
 			return;
@@ -365,7 +394,9 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 		mark->since = rough_time();
 		mark->length = length;
 		mark->ran = find_reader(now.ev_read.ev_fd).ran;
+		mark->naps = (struct naps){0};
 	}
+	thrum__adapt_naps_note(&mark->naps);
 	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE)
 		try_to_tell(mark, &now);
 }

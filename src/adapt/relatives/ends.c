@@ -66,6 +66,7 @@ struct looked {
 	bool is_vain;    /* why it waits in vain is recorded, */
 	bool is_stuck;   /* as this process is stuck */
 	uint64_t stuck;  /* the sum of the look before, if this process was stuck then */
+	struct naps naps;
 };
 
 /* The wait is about to be recorded anew, if it has begun. */
@@ -137,6 +138,9 @@ static void look_once(struct looked *looked)
 	uint64_t now;
 
 	thrum__adapt_ends_look(&look);
+	if (look.threads > 1)
+		thrum__adapt_naps_note(&looked->naps);
+	look.naps = &looked->naps;
 	if (looked->is_vain)
 		looks = looks_of(&look);
 	look.is_vain = look.threads == 1 ||

@@ -30,6 +30,7 @@ struct look {
 	/* Children wait for this process in vain: it has a single thread, or it is their output that a
 	 * thread waits for, as something of it came before. */
 	bool is_vain;
+	const struct naps *naps; /* of other threads during the wait; NULL: not known */
 };
 
 /* ---- held_ends.c ---- */

@@ -19,6 +19,7 @@
 #ifndef ADAPT_RELATIVES_H
 #define ADAPT_RELATIVES_H
 
+#include "adapt/base/naps.h"
 #include "adapt/descriptor/descriptor.h"
 
 /* ---- ends.c ---- */
@@ -61,6 +62,8 @@ char *thrum__adapt_put_signal(char *to, int number);
 
 /* Whether all other threads of this process wait for as long as it takes. */
 bool thrum__adapt_others_sleep(void);
+/* The same, but some of them may only nap, again and again. */
+bool thrum__adapt_others_nap(const struct naps *);
 
 /* ---- files.c ---- */
 

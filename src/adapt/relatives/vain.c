@@ -149,6 +149,7 @@ static bool is_idle(pid_t process)
 
 struct sleepers {
 	uint32_t self;
+	const struct naps *naps;
 	bool is_any_awake;
 };
 
@@ -157,18 +158,22 @@ static void look_at_thread(void *context, int directory, const char *name)
 	struct sleepers *sleepers = context;
 	struct process_call call;
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	bool is_seen;
 
 	(void)directory;
 	if (tid == sleepers->self || sleepers->is_any_awake)
 		return;
-	sleepers->is_any_awake = !thrum__adapt_process_call(getpid(), tid, &call) ||
-		!(thrum__adapt_call_is_endless(&call) || find_looker(thrum__adapt_lookers, &call));
+	is_seen = thrum__adapt_process_call(getpid(), tid, &call);
+	sleepers->is_any_awake = !(is_seen &&
+					 (thrum__adapt_call_is_endless(&call) ||
+						 find_looker(thrum__adapt_lookers, &call))) &&
+		!thrum__adapt_naps_goes_round(sleepers->naps, tid, is_seen ? &call : NULL);
 }
 
-/* Whether all other threads of this process wait for as long as it takes. */
+/* Whether all other threads of this process wait for as long as it takes, or only nap. */
 static bool others_sleep(const struct look *look)
 {
-	struct sleepers sleepers = {thrum__port_tid(), false};
+	struct sleepers sleepers = {thrum__port_tid(), look->naps, false};
 
 	return look->threads == 1 ||
 		(thrum__adapt_process_each(look->self, "/task", look_at_thread, &sleepers) &&
@@ -177,7 +182,12 @@ static bool others_sleep(const struct look *look)
 
 bool thrum__adapt_others_sleep(void)
 {
-	struct look look = {.self = getpid()};
+	return thrum__adapt_others_nap(NULL);
+}
+
+bool thrum__adapt_others_nap(const struct naps *naps)
+{
+	struct look look = {.self = getpid(), .naps = naps};
 
 	return others_sleep(&look);
 }

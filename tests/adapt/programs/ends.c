@@ -453,6 +453,45 @@ static void lint(void)
 	waitpid(checker, NULL, 0);
 }
 
+/* Shows how far the work is, or reads what `fd` tells after a while. */
+static void *nap(void *fd)
+{
+	for (int i = 0; !is_fine || i < 4; i++)
+		usleep(20000);
+	read_all(*(const int *)fd);
+	return NULL;
+}
+
+/* As lint(), but another thread naps again and again. */
+static void napping(void)
+{
+	int output[2], errors[2];
+	pthread_t napper;
+	pid_t filter;
+
+	make(output);
+	make(errors);
+	filter = fork();
+	if (filter == 0) {
+		char part[1024] = "";
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "filter");
+		put(output[1], "begins\n");
+		for (int i = 0; i < 65; i++)
+			if (write(errors[1], part, sizeof part) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	close(output[1]);
+	close(errors[1]);
+	pthread_create(&napper, NULL, nap, &errors[0]);
+	read_all(output[0]);
+	pthread_join(napper, NULL);
+	close(errors[0]);
+	waitpid(filter, NULL, 0);
+}
+
 /* All is well: the shell keeps its output aside for a command, under a number that closes for others. */
 static void aside(void)
 {
@@ -474,12 +513,13 @@ int main(int argc, char **argv)
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
 		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
 		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
-		{"lint", lint}, {"aside", aside}, {"moved", moved}};
+		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
 	is_fine = argc > 2;
-	alarm(is_fine && argv[1][0] != 'w' ? 20 : 1); /* `wake` waits for ever */
+	/* `wake` waits for ever. Naps have to be seen for some time. */
+	alarm(is_fine && argv[1][0] != 'w' ? 20 : argv[1][0] == 'n' ? 3 : 1);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

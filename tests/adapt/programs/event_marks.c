@@ -2,7 +2,8 @@
 /*
  * A server by libevent wants a message of 100 bytes, and a thread sends 10 and waits for the answer. With the
  * argument "hang" nothing more happens; "start" is the same without a message before, and "alone" after
- * several, while another thread runs now and then. With "flush" a timer
+ * several, while another thread runs now and then. With "naps" the thread has connected to the server, and
+ * another one naps again and again; with "nap" that one sends the rest soon. With "flush" a timer
  * answers later, with "limit" a time limit of the bufferevent lets the server answer, with "patience" the
  * thread waits for some time only and then sends the rest, with "rest" another thread sends the rest, with
  * "known" the server knows of the 10 bytes, and another thread answers later.
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define SIZE 100
@@ -114,6 +116,14 @@ static void *send_rest(void *data)
 	return NULL;
 }
 
+static void *nap(void *data)
+{
+	for (int i = 0; is("naps") || i < 10; i++)
+		usleep(20000);
+	post(SIZE - PART);
+	return data;
+}
+
 static void *answer_late(void *data)
 {
 	const struct itimerspec later = {.it_value.tv_nsec = LONG * 1000};
@@ -148,7 +158,7 @@ static void get_used(void)
 static void *ask(void *data)
 {
 	const struct timeval limit = {0, LONG};
-	bool has_helper = is("rest") || is("known");
+	bool has_helper = is("rest") || is("known") || is("naps") || is("nap");
 	pthread_t helper;
 
 	(void)data;
@@ -162,7 +172,11 @@ static void *ask(void *data)
 		setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
 		abort();
 	if (has_helper)
-		pthread_create(&helper, NULL, is("rest") ? send_rest : answer_late, NULL);
+		pthread_create(&helper, NULL,
+			is("rest")            ? send_rest
+				: is("known") ? answer_late
+					      : nap,
+			NULL);
 	post(is("known") ? 2 * PART : PART);
 	await_answer();
 	if (is("patience")) {
@@ -175,6 +189,25 @@ static void *ask(void *data)
 	return NULL;
 }
 
+static bool connect_ends(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t size = sizeof address.sun_family;
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	/* Its name is free, as the system chooses it. */
+	ends[1] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 1) != 0)
+		return false;
+	size = sizeof address;
+	if (getsockname(listener, (struct sockaddr *)&address, &size) != 0 ||
+		connect(ends[1], (struct sockaddr *)&address, size) != 0)
+		return false;
+	ends[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	close(listener);
+	return ends[0] >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct timeval period = {0, 20000}, limit = {0, LONG};
@@ -182,7 +215,8 @@ int main(int argc, char **argv)
 
 	scene = argc > 1 ? argv[1] : "";
 	base = event_base_new();
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+	if (is("naps") || is("nap") ? !connect_ends()
+				    : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return EXIT_FAILURE;
 	evutil_make_socket_nonblocking(ends[0]);
 	stream = bufferevent_socket_new(base, ends[0], BEV_OPT_CLOSE_ON_FREE);
@@ -196,7 +230,7 @@ int main(int argc, char **argv)
 	event_add(tick, &period);
 	flush = event_new(base, -1, 0, on_flush, NULL);
 	pthread_create(&thread, NULL, ask, NULL);
-	if (is("hang") || is("start") || is("alone"))
+	if (is("hang") || is("start") || is("alone") || is("naps"))
 		alarm(2);
 	event_base_dispatch(base);
 	pthread_join(thread, NULL);

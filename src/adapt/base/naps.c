@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC */
+/* Notes which threads of this process sleep for a time, from look to look. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/base/base.h"
+#include "adapt/base/naps.h"
+#include "port/port.h"
+
+#define ROUNDS 3          /* so many looks have to see it nap, */
+#define LASTING 500000000 /* for so many ns */
+
+/* Whether it sleeps for a time, and for nothing else. */
+static bool is_nap(const struct process_call *call)
+{
+	switch (call->number) {
+	case SYS_clock_nanosleep:
+#ifdef SYS_nanosleep
+	case SYS_nanosleep:
+#endif
+		return true;
+#ifdef SYS_poll
+	case SYS_poll: return call->arguments[1] == 0 && (int)call->arguments[2] >= 0;
+#endif
+	case SYS_ppoll: return call->arguments[1] == 0 && call->arguments[2] != 0;
+	default: return false;
+	}
+}
+
+static struct napper *napper_of(struct naps *naps, uint32_t tid)
+{
+	struct napper *napper = NULL;
+
+	for (unsigned i = 0; i < NAPPERS; i++) {
+		if (naps->list[i].tid == tid)
+			return &naps->list[i];
+		if (!napper && naps->list[i].tid == 0)
+			napper = &naps->list[i];
+	}
+	return napper;
+}
+
+static void look_at_thread(void *context, int directory, const char *name)
+{
+	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	struct napper *napper = tid == thrum__port_tid() ? NULL : napper_of(context, tid);
+	struct process_call call;
+	bool is_known = napper && napper->tid == tid, runs;
+	uint64_t ran;
+
+	(void)directory;
+	if (!napper)
+		return;
+	runs = !thrum__adapt_process_call(getpid(), tid, &call);
+	if (runs ? !is_known || napper->is_awake : !is_nap(&call)) {
+		if (is_known)
+			napper->tid = 0;
+		return;
+	}
+	ran = thrum__adapt_process_ran(getpid(), tid);
+	if (!is_known)
+		*napper = (struct napper){.tid = tid, .since = rough_time()};
+	if (ran != napper->ran)
+		napper->rounds++;
+	napper->ran = ran;
+	napper->is_awake = runs;
+}
+
+void thrum__adapt_naps_note(struct naps *naps)
+{
+	thrum__adapt_process_each(getpid(), "/task", look_at_thread, naps);
+}
+
+bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,
+	const struct process_call *call)
+{
+	for (unsigned i = 0; naps && i < NAPPERS; i++)
+		if (naps->list[i].tid == tid)
+			return naps->list[i].rounds >= ROUNDS &&
+				rough_time() - naps->list[i].since >= LASTING &&
+				(!call || is_nap(call));
+	return false;
+}
