@@ -270,6 +270,16 @@ void thrum__adapt_socket_wait(struct wait *wait, int fd, const void *caller)
 	thrum__adapt_socket_receive(fd);
 }
 
+bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other)
+{
+	uint32_t peer = 0;
+
+	if (find_peer((ino_t)inode, &peer) != FOUND)
+		return false;
+	*other = peer;
+	return true;
+}
+
 bool thrum__adapt_socket_is_queued(int fd)
 {
 	struct stat file;

@@ -95,12 +95,12 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
 	*end = (struct end){file.stx_ino, !writes, S_ISSOCK(file.stx_mode)};
-	/* Each socket of a pair has its own. */
-	if (end->is_socket) {
-		if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
-			return false;
-		end->inode = other.st_ino;
-	}
+	if (!end->is_socket)
+		return true;
+	/* Each socket of a pair has its own. This process may have closed both. */
+	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
+		return thrum__adapt_socket_other(file.stx_ino, &end->inode);
+	end->inode = other.st_ino;
 	return true;
 }
 
