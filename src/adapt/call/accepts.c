@@ -96,6 +96,11 @@ void thrum__adapt_accepts(int fd)
 		atomic_store(&thrum__adapt_accepters[fd], SEVERAL);
 }
 
+bool thrum__adapt_has_accepted(void)
+{
+	return atomic_load_explicit(&fds_used, memory_order_relaxed) != 0;
+}
+
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
 	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
@@ -143,8 +148,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	int pause = QUEUE_FIRST, error = errno, before;
 	char label[CALL_MAX];
 
-	if (atomic_load_explicit(&fds_used, memory_order_relaxed) == 0 || has_limit(fd) ||
-		thrum__adapt_may_interrupt())
+	if (!thrum__adapt_has_accepted() || has_limit(fd) || thrum__adapt_may_interrupt())
 		return;
 	looker = thrum__adapt_note_looker(&one, false);
 	do {

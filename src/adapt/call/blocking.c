@@ -221,7 +221,7 @@ static bool waits_for_stream(FILE *stream)
 /* Whether the program itself has the other end: then the thread waits for it. */
 static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
 {
-	bool writes = side != SIDE_READS;
+	bool writes = is_writing(side);
 	int error = errno;
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
@@ -242,6 +242,11 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 {
 	if (begin_pipe(blocked, caller, fd, SIDE_READS))
 		return;
+	/* A process that accepts looks for its own threads. */
+	if (is_socket(fd) && !thrum__adapt_has_accepted()) {
+		thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_RECEIVES, caller);
+		return;
+	}
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
 	if (is_socket(fd)) {
 		thrum__adapt_socket_receive(fd);

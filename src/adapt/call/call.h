@@ -23,6 +23,8 @@ extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
 void thrum__adapt_accepts(int fd);
 /* It does so no more. */
 void thrum__adapt_accept_over(void);
+/* Whether any did. */
+bool thrum__adapt_has_accepted(void);
 /* The task of the only thread that accepts from those who connect to an address; or NONE. */
 thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
 /* The calling thread waits to read from a socket: while that isn't accepted, it waits for the thread which

@@ -12,6 +12,7 @@ struct end {
 	uint64_t inode;
 	bool writes; /* the end of a pipe that is written to */
 	bool is_socket;
+	bool listens; /* the socket in whose queue a connection is */
 };
 
 struct holder {
