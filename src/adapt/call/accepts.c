@@ -96,11 +96,6 @@ void thrum__adapt_accepts(int fd)
 		atomic_store(&thrum__adapt_accepters[fd], SEVERAL);
 }
 
-bool thrum__adapt_has_accepted(void)
-{
-	return atomic_load_explicit(&fds_used, memory_order_relaxed) != 0;
-}
-
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
 	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
@@ -140,6 +135,21 @@ static bool has_limit(int fd)
 		limit.tv_usec != 0;
 }
 
+bool thrum__adapt_accept_is_due(int fd)
+{
+	int error = errno, before;
+	bool is_due = atomic_load_explicit(&fds_used, memory_order_relaxed) != 0 &&
+		!has_limit(fd) && !thrum__adapt_may_interrupt();
+
+	if (is_due) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+		is_due = queued_for(fd) != THRUM_TASK_NONE;
+		pthread_setcancelstate(before, NULL);
+	}
+	errno = error;
+	return is_due;
+}
+
 void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -148,8 +158,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	int pause = QUEUE_FIRST, error = errno, before;
 	char label[CALL_MAX];
 
-	if (!thrum__adapt_has_accepted() || has_limit(fd) || thrum__adapt_may_interrupt())
-		return;
+	thrum__adapt_socket_receive(fd);
 	looker = thrum__adapt_note_looker(&one, false);
 	do {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

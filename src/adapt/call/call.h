@@ -23,11 +23,12 @@ extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
 void thrum__adapt_accepts(int fd);
 /* It does so no more. */
 void thrum__adapt_accept_over(void);
-/* Whether any did. */
-bool thrum__adapt_has_accepted(void);
 /* The task of the only thread that accepts from those who connect to an address; or NONE. */
 thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
-/* The calling thread waits to read from a socket: while that isn't accepted, it waits for the thread which
+/* Whether a thread of this process alone should accept a connection, and hasn't. The calling thread is about
+ * to wait for the connection until something comes. Keeps errno. */
+bool thrum__adapt_accept_is_due(int fd);
+/* The calling thread waits to read from such a connection: until it is accepted, for the thread which
  * accepts. Returns when there is something to read, or when it is accepted. Keeps errno. */
 void thrum__adapt_accept_wait(struct wait *, const char *verb, int fd);
 /* The calling thread is about to close a socket: tells of others that wait to accept from it, as that doesn't

@@ -26,6 +26,7 @@
 #include "port/port.h"
 
 #define CHILDREN 8     /* of which one may wait for any */
+#define SOON 8         /* looks that come soon, at most */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
 REAL(poll)
@@ -67,7 +68,8 @@ struct looked {
 	bool is_counter;    /* which is an eventfd */
 	bool is_vain;       /* why it waits in vain is recorded, */
 	bool is_stuck;      /* as this process is stuck */
-	uint64_t stuck;     /* the sum of the look before, if this process was stuck then */
+	bool is_soon;       /* the next look may find that */
+	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 };
 
 /* The wait is recorded, and begins. */
@@ -178,7 +180,7 @@ static void look_once(struct looked *looked)
 }
 
 /* Looks whether this process and its relatives all wait for each other. Nothing is recorded before
- * two looks agree. */
+ * two looks agree. In between, some may have seemed to run, as they looked themselves. */
 static void look_for_stuck(struct looked *looked)
 {
 	struct stuck *stuck = thrum__adapt_stuck_take();
@@ -196,7 +198,10 @@ static void look_for_stuck(struct looked *looked)
 		if (looked->is_begun)
 			go(looked);
 	}
-	looked->stuck = is_stuck ? stuck->sum : 0;
+	if (is_stuck)
+		looked->stuck = stuck->sum;
+	looked->is_soon = is_stuck ? thrum__adapt_stuck_leads(stuck)
+				   : stuck->is_blurred && stuck->oldest == stuck->look.self;
 	thrum__adapt_stuck_release();
 }
 
@@ -289,7 +294,7 @@ static void look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
 	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
-	int ready;
+	int ready, soon = SOON;
 
 	do {
 		left = next - now_ms();
@@ -303,6 +308,8 @@ static void look_until(struct looked *looked)
 			/* Not at the same time as others that began to wait with this one, and
 			 * whose numbers are mostly the next ones: who looks seems to run. */
 			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
+			if (looked->is_soon && !looked->is_stuck && soon-- > 0)
+				next = now_ms() + LOOK_FIRST;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }
