@@ -62,8 +62,7 @@ struct looked {
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* its sum, if it differed from one in vain */
 	bool is_begun;
-	bool is_received;   /* from a connection that others may have: not of a pair */
-	bool is_connection; /* the same of a Unix socket, whose other end the kernel knows */
+	bool is_connection; /* of a Unix socket, which isn't one of a pair */
 	bool is_own;        /* for a pipe that others don't have, */
 	bool is_counter;    /* which is an eventfd */
 	bool is_vain;       /* why it waits in vain is recorded, */
@@ -76,7 +75,7 @@ struct looked {
 static void go(const struct looked *looked)
 {
 	thrum__adapt_wait_go(looked->wait, &thrum__adapt_outside);
-	if (looked->is_received)
+	if (looked->is_connection)
 		thrum__adapt_socket_receive(looked->fd);
 }
 
@@ -325,17 +324,17 @@ static bool is_unix(int fd)
 
 /* Whether it is a pipe, one of a pair of sockets, or a connection of this machine. Sets the end that others
  * may have, if that is known. */
-static bool find_end(struct looked *looked, bool writes)
+static bool find_end(struct looked *looked, enum side side)
 {
 	struct stat file;
 
 	if (fstat(looked->fd, &file) != 0)
 		return false;
-	looked->end.writes = !writes;
+	looked->end.writes = !is_writing(side);
 	looked->end.is_socket = S_ISSOCK(file.st_mode);
 	looked->end.inode = looked->end.is_socket ? thrum__adapt_pipe_peer(looked->fd)
 						  : file.st_ino;
-	looked->is_connection = looked->is_received && looked->end.is_socket &&
+	looked->is_connection = side == SIDE_RECEIVES && looked->end.is_socket &&
 		looked->end.inode == 0 && is_unix(looked->fd);
 	if (looked->is_connection)
 		return true;
@@ -371,10 +370,9 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.kind = kind,
 		.label = label,
 		.fd = fd,
-		.is_received = side == SIDE_RECEIVES,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, side);
+	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
 
 	thrum__adapt_put_call(label, verb, fd);
@@ -385,6 +383,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	looked.is_begun = true;
 	if (is_timed)
 		look_until(&looked);
+	if (side == SIDE_RECEIVES && !looked.is_connection)
+		thrum__adapt_socket_receive(fd);
 	errno = error;
 }
 
@@ -433,7 +433,7 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 		.is_counter = thrum__adapt_pipe_other(fd, !writes) == fd};
 
 	wait->is_ready = false;
-	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, writes))
+	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, side))
 		return false;
 	if (!is_like_poll(&looked, side))
 		return false;
