@@ -135,6 +135,21 @@ static bool has_limit(int fd)
 		limit.tv_usec != 0;
 }
 
+bool thrum__adapt_accept_is_due(int fd)
+{
+	int error = errno, before;
+	bool is_due = atomic_load_explicit(&fds_used, memory_order_relaxed) != 0 &&
+		!has_limit(fd) && !thrum__adapt_may_interrupt();
+
+	if (is_due) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+		is_due = queued_for(fd) != THRUM_TASK_NONE;
+		pthread_setcancelstate(before, NULL);
+	}
+	errno = error;
+	return is_due;
+}
+
 void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -143,9 +158,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	int pause = QUEUE_FIRST, error = errno, before;
 	char label[CALL_MAX];
 
-	if (atomic_load_explicit(&fds_used, memory_order_relaxed) == 0 || has_limit(fd) ||
-		thrum__adapt_may_interrupt())
-		return;
+	thrum__adapt_socket_receive(fd);
 	looker = thrum__adapt_note_looker(&one, false);
 	do {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

@@ -221,7 +221,7 @@ static bool waits_for_stream(FILE *stream)
 /* Whether the program itself has the other end: then the thread waits for it. */
 static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
 {
-	bool writes = side != SIDE_READS;
+	bool writes = is_writing(side);
 	int error = errno;
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
@@ -242,13 +242,14 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 {
 	if (begin_pipe(blocked, caller, fd, SIDE_READS))
 		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
-	if (is_socket(fd)) {
-		thrum__adapt_socket_receive(fd);
+	bool receives = is_socket(fd), is_queued = receives && thrum__adapt_accept_is_due(fd);
+
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd,
+		receives && !is_queued ? SIDE_RECEIVES : SIDE_READS, caller);
+	if (is_queued)
 		thrum__adapt_accept_wait(blocked, verb, fd);
-	} else {
+	else if (!receives)
 		thrum__adapt_signals_wait(blocked, fd, caller);
-	}
 }
 
 /* Somebody outside has to act, so that it ends. */

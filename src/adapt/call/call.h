@@ -25,7 +25,10 @@ void thrum__adapt_accepts(int fd);
 void thrum__adapt_accept_over(void);
 /* The task of the only thread that accepts from those who connect to an address; or NONE. */
 thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
-/* The calling thread waits to read from a socket: while that isn't accepted, it waits for the thread which
+/* Whether a thread of this process alone should accept a connection, and hasn't. The calling thread is about
+ * to wait for the connection until something comes. Keeps errno. */
+bool thrum__adapt_accept_is_due(int fd);
+/* The calling thread waits to read from such a connection: until it is accepted, for the thread which
  * accepts. Returns when there is something to read, or when it is accepted. Keeps errno. */
 void thrum__adapt_accept_wait(struct wait *, const char *verb, int fd);
 /* The calling thread is about to close a socket: tells of others that wait to accept from it, as that doesn't

@@ -190,6 +190,10 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor of this process that is the other end of a connection; -1: none is known, or the connection
  * has several descriptors. May change errno. */
 int thrum__adapt_socket_peer(int fd);
+/* Finds the inode of a Unix socket's other end, whichever process has them; or, if nobody has accepted the
+ * connection yet, that of the socket which listens. Returns false if there is none, or the kernel doesn't
+ * tell. May change errno. */
+bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
 /* Whether it is a socket that listens. For any descriptor; may change errno. */

@@ -15,6 +15,7 @@
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -105,6 +106,13 @@ static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
 	return true;
 }
 
+static int open_netlink(void)
+{
+	return thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+					 NETLINK_SOCK_DIAG),
+		thrum__adapt_process_is_single(getpid()));
+}
+
 /* Whether a Unix socket has a name. */
 static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 {
@@ -114,14 +122,97 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	int netlink = thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-						NETLINK_SOCK_DIAG),
-		thrum__adapt_process_is_single(getpid()));
+	int netlink = open_netlink();
 	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
 
 	if (netlink >= 0)
 		syscall(SYS_close, netlink);
 	return !answered ? NEVER : *peer ? FOUND : NOT_YET;
+}
+
+/* A socket that listens, and those that wait in its queue. */
+struct listener {
+	struct nlmsghdr head;
+	struct unix_diag_msg body;
+	struct rtattr part; /* the only one: inodes */
+	uint32_t queued[];
+};
+
+static bool has_queued(const struct listener *listener, size_t size, uint32_t inode)
+{
+	size_t used = sizeof listener->head + sizeof listener->body + listener->part.rta_len;
+
+	if (size < sizeof *listener || used > size || listener->part.rta_type != UNIX_DIAG_ICONS ||
+		listener->head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return false;
+	for (size_t i = 0; i < (used - sizeof *listener) / sizeof *listener->queued; i++)
+		if (listener->queued[i] == inode)
+			return true;
+	return false;
+}
+
+/* Reads about sockets that listen. Returns the one in whose queue an inode is; 0: there is none so far. */
+static uint32_t find_in(const char *at, size_t size, uint32_t inode, bool *is_over)
+{
+	while (size >= sizeof(struct nlmsghdr)) {
+		const struct listener *listener = (const void *)at;
+		size_t length = listener->head.nlmsg_len;
+
+		*is_over |= length < sizeof listener->head || length > size ||
+			listener->head.nlmsg_type != SOCK_DIAG_BY_FAMILY;
+		if (*is_over)
+			return 0;
+		if (has_queued(listener, length, inode))
+			return listener->body.udiag_ino;
+		length = NLMSG_ALIGN(length);
+		at += length;
+		size -= length < size ? length : size;
+	}
+	return 0;
+}
+
+/* Finds the Unix socket in whose queue an inode is; 0: there is none. */
+static uint32_t find_listener(int netlink, uint32_t inode)
+{
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req body;
+	} question = {.head = {.nlmsg_len = sizeof question,
+			      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			      .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.body = {.sdiag_family = AF_UNIX,
+			.udiag_states = 1 << TCP_LISTEN,
+			.udiag_show = UDIAG_SHOW_ICONS}};
+	_Alignas(struct nlmsghdr) char answer[8192];
+	bool is_over = syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) < 0;
+	uint32_t found = 0;
+
+	while (!is_over && !found) {
+		long size = syscall(SYS_recvfrom, netlink, answer, sizeof answer, MSG_DONTWAIT,
+			NULL, NULL);
+
+		is_over = size <= 0;
+		if (!is_over)
+			found = find_in(answer, (size_t)size, inode, &is_over);
+	}
+	return found;
+}
+
+bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens)
+{
+	int netlink = open_netlink();
+	uint32_t peer = 0;
+
+	*listens = false;
+	if (netlink < 0)
+		return false;
+	if (ask_kernel(netlink, (ino_t)inode, &peer) && !peer) {
+		peer = find_listener(netlink, (uint32_t)inode);
+		*listens = peer != 0;
+	}
+	syscall(SYS_close, netlink);
+	*other = peer ? peer : *other;
+	return peer != 0;
 }
 
 /* Finds the inodes of both Unix sockets; only that of the one that asks, if the other one has a name:

@@ -26,6 +26,7 @@
 #include "port/port.h"
 
 #define CHILDREN 8     /* of which one may wait for any */
+#define SOON 8         /* looks that come soon, at most */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
 REAL(poll)
@@ -61,13 +62,23 @@ struct looked {
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* its sum, if it differed from one in vain */
 	bool is_begun;
-	bool is_own;     /* for a pipe that others don't have, */
-	bool is_counter; /* which is an eventfd */
-	bool is_vain;    /* why it waits in vain is recorded, */
-	bool is_stuck;   /* as this process is stuck */
-	uint64_t stuck;  /* the sum of the look before, if this process was stuck then */
+	bool is_connection; /* of a Unix socket, which isn't one of a pair */
+	bool is_own;        /* for a pipe that others don't have, */
+	bool is_counter;    /* which is an eventfd */
+	bool is_vain;       /* why it waits in vain is recorded, */
+	bool is_stuck;      /* as this process is stuck */
+	bool is_soon;       /* the next look may find that */
+	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 	struct naps naps;
 };
+
+/* The wait is recorded, and begins. */
+static void go(const struct looked *looked)
+{
+	thrum__adapt_wait_go(looked->wait, &thrum__adapt_outside);
+	if (looked->is_connection)
+		thrum__adapt_socket_receive(looked->fd);
+}
 
 /* The wait is about to be recorded anew, if it has begun. */
 static void tell_anew(const struct looked *looked)
@@ -168,11 +179,11 @@ static void look_once(struct looked *looked)
 			thrum__adapt_ends_tell_children(wait, &look, looked->children, unheard,
 				looked->count);
 	if (looked->is_begun)
-		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+		go(looked);
 }
 
 /* Looks whether this process and its relatives all wait for each other. Nothing is recorded before
- * two looks agree. */
+ * two looks agree. In between, some may have seemed to run, as they looked themselves. */
 static void look_for_stuck(struct looked *looked)
 {
 	struct stuck *stuck = thrum__adapt_stuck_take();
@@ -188,10 +199,23 @@ static void look_for_stuck(struct looked *looked)
 		tell_anew(looked);
 		thrum__adapt_stuck_tell(looked->wait, stuck);
 		if (looked->is_begun)
-			thrum__adapt_wait_go(looked->wait, &thrum__adapt_outside);
+			go(looked);
 	}
-	looked->stuck = is_stuck ? stuck->sum : 0;
+	if (is_stuck)
+		looked->stuck = stuck->sum;
+	looked->is_soon = is_stuck ? thrum__adapt_stuck_leads(stuck)
+				   : stuck->is_blurred && stuck->oldest == stuck->look.self;
 	thrum__adapt_stuck_release();
+}
+
+/* Finds the other end of a connection, or who should accept it. Its messages tell who should answer, so
+ * nothing else is recorded of it unless all wait for each other. */
+static bool find_other(struct looked *looked)
+{
+	struct stat file;
+
+	return fstat(looked->fd, &file) == 0 &&
+		thrum__adapt_socket_other(file.st_ino, &looked->end.inode, &looked->end.listens);
 }
 
 /* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
@@ -202,10 +226,14 @@ static void look_at(struct looked *looked)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
 	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
-	if (!looked->is_stuck && !looked->is_own)
-		look_once(looked);
-	if (!looked->is_vain && (looked->is_begun || looked->is_own))
-		look_for_stuck(looked);
+	if (looked->is_connection && !find_other(looked))
+		looked->stuck = 0;
+	else {
+		if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
+			look_once(looked);
+		if (!looked->is_vain && (looked->is_begun || looked->is_own))
+			look_for_stuck(looked);
+	}
 	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
 	pthread_setcancelstate(before, NULL);
 }
@@ -269,7 +297,7 @@ static void look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
 	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
-	int ready;
+	int ready, soon = SOON;
 
 	do {
 		left = next - now_ms();
@@ -283,21 +311,37 @@ static void look_until(struct looked *looked)
 			/* Not at the same time as others that began to wait with this one, and
 			 * whose numbers are mostly the next ones: who looks seems to run. */
 			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
+			if (looked->is_soon && !looked->is_stuck && soon-- > 0)
+				next = now_ms() + LOOK_FIRST;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }
 
-/* Whether it is a pipe, or one of a pair of sockets. Sets the end that others may have. */
-static bool find_end(struct looked *looked, bool writes)
+/* Whether it is a Unix socket. */
+static bool is_unix(int fd)
+{
+	int domain = 0;
+	socklen_t size = sizeof domain;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
+/* Whether it is a pipe, one of a pair of sockets, or a connection of this machine. Sets the end that others
+ * may have, if that is known. */
+static bool find_end(struct looked *looked, enum side side)
 {
 	struct stat file;
 
 	if (fstat(looked->fd, &file) != 0)
 		return false;
-	looked->end.writes = !writes;
+	looked->end.writes = !is_writing(side);
 	looked->end.is_socket = S_ISSOCK(file.st_mode);
 	looked->end.inode = looked->end.is_socket ? thrum__adapt_pipe_peer(looked->fd)
 						  : file.st_ino;
+	looked->is_connection = side == SIDE_RECEIVES && looked->end.is_socket &&
+		looked->end.inode == 0 && is_unix(looked->fd);
+	if (looked->is_connection)
+		return true;
 	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
 }
 
@@ -310,9 +354,9 @@ static bool is_like_poll(const struct looked *looked, enum side side)
 	socklen_t size = sizeof limit;
 	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
 
-	if ((flags & O_ACCMODE) == (side == SIDE_READS ? O_WRONLY : O_RDONLY))
+	if ((flags & O_ACCMODE) == (is_writing(side) ? O_RDONLY : O_WRONLY))
 		return false;
-	if (side != SIDE_READS)
+	if (is_writing(side))
 		return room > 0 &&
 			(side == SIDE_TRIED ||
 				(ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room));
@@ -324,7 +368,7 @@ static bool is_like_poll(const struct looked *looked, enum side side)
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
 	enum side side, const void *caller)
 {
-	bool writes = side != SIDE_READS;
+	bool writes = is_writing(side);
 	char label[CALL_MAX];
 	struct looked looked = {.wait = wait,
 		.kind = kind,
@@ -332,17 +376,19 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, side);
+	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
 
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
-	if (is_pipe && !is_timed && may_look())
+	if (is_pipe && !is_timed && !looked.is_connection && may_look())
 		look_at(&looked);
-	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	go(&looked);
 	looked.is_begun = true;
 	if (is_timed)
 		look_until(&looked);
+	if (side == SIDE_RECEIVES && !looked.is_connection)
+		thrum__adapt_socket_receive(fd);
 	errno = error;
 }
 
@@ -383,7 +429,7 @@ static bool wait_inside(struct looked *looked, bool writes)
 
 bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 {
-	bool writes = side != SIDE_READS;
+	bool writes = is_writing(side);
 	struct looked looked = {.wait = wait,
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
@@ -391,7 +437,7 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 		.is_counter = thrum__adapt_pipe_other(fd, !writes) == fd};
 
 	wait->is_ready = false;
-	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, writes))
+	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, side))
 		return false;
 	if (!is_like_poll(&looked, side))
 		return false;

@@ -12,6 +12,7 @@ struct end {
 	uint64_t inode;
 	bool writes; /* the end of a pipe that is written to */
 	bool is_socket;
+	bool listens; /* the socket in whose queue a connection is */
 };
 
 struct holder {
@@ -99,7 +100,7 @@ bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
 int thrum__adapt_vain_descriptor(const struct look *, pid_t process, const struct process_call *,
 	bool *writes);
 /* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known
- * here. */
+ * here or to the kernel. */
 bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
 	struct end *);
 /* Whether a process waits in poll() as an adapter's look: it goes on until there is something. Sets the

@@ -27,9 +27,15 @@
 /* A thread waits for a pipe to read from it, or to write to it. */
 enum side {
 	SIDE_READS,
+	SIDE_RECEIVES, /* from a connection, and recorded as the wait for its next message */
 	SIDE_WRITES,
 	SIDE_TRIED /* it writes so little that all of it is written at once, which has been tried */
 };
+
+static inline bool is_writing(enum side side)
+{
+	return side >= SIDE_WRITES;
+}
 
 /*
  * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe

@@ -399,7 +399,7 @@ static bool begin(struct stuck *stuck, int fd, short events)
 {
 	stuck->look = (struct look){.fd = fd, .events = events};
 	stuck->end_count = stuck->other_count = 0;
-	stuck->has_ipc = false;
+	stuck->has_ipc = stuck->is_blurred = false;
 	if (!find_relatives(stuck))
 		return false;
 	stuck->bits = UINT32_MAX >> (32 - stuck->look.count);
@@ -408,13 +408,26 @@ static bool begin(struct stuck *stuck, int fd, short events)
 	return true;
 }
 
+static bool looks_now(const struct stuck *stuck, pid_t process)
+{
+	uint32_t looks;
+
+	return thrum__adapt_process_is_copy(stuck->look.self, process) &&
+		thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_look_counts, &looks,
+			sizeof looks) &&
+		looks > 0;
+}
+
 /* The need of the calling thread is known. */
 static bool find_all(struct stuck *stuck)
 {
 	struct relative *self = &stuck->relatives[0];
 
-	for (unsigned i = 0; i < stuck->look.count && !self->is_open; i++)
+	for (unsigned i = 0; i < stuck->look.count && !self->is_open; i++) {
 		look_at_relative(stuck, &stuck->relatives[i]);
+		stuck->is_blurred |= i > 0 && stuck->relatives[i].is_open &&
+			looks_now(stuck, stuck->relatives[i].process);
+	}
 	leave_out_able(stuck);
 	if (!(stuck->bits & 1))
 		return false;
@@ -442,11 +455,8 @@ bool thrum__adapt_stuck_find_call(struct stuck *stuck, const struct process_call
 	return find_all(stuck);
 }
 
-bool thrum__adapt_stuck_is_teller(const struct stuck *stuck)
+bool thrum__adapt_stuck_leads(const struct stuck *stuck)
 {
-	static _Atomic pid_t told; /* a fork's child has its parent's */
-	pid_t before = atomic_load(&told);
-
 	for (unsigned i = 1; i < stuck->look.count; i++) {
 		const struct relative *relative = &stuck->relatives[i];
 
@@ -456,7 +466,15 @@ bool thrum__adapt_stuck_is_teller(const struct stuck *stuck)
 				relative->process < stuck->look.self))
 			return false;
 	}
-	return before != stuck->look.self &&
+	return true;
+}
+
+bool thrum__adapt_stuck_is_teller(const struct stuck *stuck)
+{
+	static _Atomic pid_t told; /* a fork's child has its parent's */
+	pid_t before = atomic_load(&told);
+
+	return thrum__adapt_stuck_leads(stuck) && before != stuck->look.self &&
 		atomic_compare_exchange_strong(&told, &before, stuck->look.self);
 }
 

@@ -49,7 +49,8 @@ struct stuck {
 		struct end end;
 	} ends[PROCESSES]; /* for which threads wait */
 	unsigned end_count;
-	bool has_ipc; /* a thread waits for what processes share without an end */
+	bool has_ipc;    /* a thread waits for what processes share without an end */
+	bool is_blurred; /* a relative looks just now, and so seems to run */
 };
 
 /* The one that there is, as stacks may be small; NULL: another thread has it. */
@@ -70,7 +71,9 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *);
 /* Whether a process that isn't related has an end for which one waits that is stuck. */
 bool thrum__adapt_stuck_has_stranger(const struct stuck *);
 
-/* Whether it is this thread that should tell: one of the oldest process that looks. */
+/* Whether it is this process that should tell: the oldest that looks. */
+bool thrum__adapt_stuck_leads(const struct stuck *);
+/* Whether it is this thread: true once. */
 bool thrum__adapt_stuck_is_teller(const struct stuck *);
 
 /* Records for whom the wait's source waits in vain. The wait hasn't begun. */

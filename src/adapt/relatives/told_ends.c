@@ -60,9 +60,10 @@ thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look
 	thrum_task task;
 
 	to = stpcpy(label,
-		end->is_socket        ? "other end of socket "
-			: end->writes ? "writing end of pipe "
-				      : "reading end of pipe ");
+		end->listens             ? "accept from socket "
+			: end->is_socket ? "other end of socket "
+			: end->writes    ? "writing end of pipe "
+					 : "reading end of pipe ");
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
 	thrum__adapt_ends_put_holder(to, look, holder->process);
 	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);

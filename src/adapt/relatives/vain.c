@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +27,15 @@ static uintptr_t find_looker(const _Atomic uintptr_t lookers[LOOKERS],
 	return 0;
 }
 
+static bool is_poll(const struct process_call *call)
+{
+#ifdef SYS_poll
+	if (call->number == SYS_poll)
+		return true;
+#endif
+	return call->number == SYS_ppoll;
+}
+
 bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
 	const struct process_call *call, int *fd)
 {
@@ -33,14 +43,7 @@ bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
 	struct pollfd one;
 	uintptr_t looker;
 
-#ifdef SYS_poll
-	if (call->number != SYS_poll && call->number != SYS_ppoll)
-		return false;
-#else
-	if (call->number != SYS_ppoll)
-		return false;
-#endif
-	if (!thrum__adapt_process_is_copy(look->self, process) ||
+	if (!is_poll(call) || !thrum__adapt_process_is_copy(look->self, process) ||
 		!thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_lookers, lookers,
 			sizeof lookers) ||
 		!(looker = find_looker(lookers, call)) ||
@@ -78,12 +81,55 @@ int thrum__adapt_vain_descriptor(const struct look *look, pid_t process,
 	return one.events == POLLOUT || one.events == POLLIN ? one.fd : -1;
 }
 
+enum limit {
+	ENDLESS,
+	LIMITED,
+	UNSEEN
+};
+
+/* Whether a socket has a time limit for calls that read, or for those that write. */
+static enum limit limit_of_socket(int fd, bool writes)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+
+	if (getsockopt(fd, SOL_SOCKET, writes ? SO_SNDTIMEO : SO_RCVTIMEO, &limit, &size) != 0)
+		return UNSEEN;
+	return limit.tv_sec == 0 && limit.tv_usec == 0 ? ENDLESS : LIMITED;
+}
+
+/* Whether a call that waits for a socket has a time limit. To see those of other processes takes a duplicate
+ * for a moment: a thread that forks just then would leave it to its child. */
+static enum limit limit_of(const struct look *look, pid_t process, const struct process_call *call,
+	int fd, bool writes)
+{
+	enum limit limit = UNSEEN;
+	int pidfd, copy;
+
+	if (is_poll(call))
+		return ENDLESS; /* as vain_descriptor saw */
+	if (process == look->self)
+		return limit_of_socket(fd, writes);
+	if (!thrum__adapt_process_is_single(look->self))
+		return UNSEEN;
+	pidfd = (int)syscall(SYS_pidfd_open, process, 0);
+	copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (copy >= 0)
+		limit = limit_of_socket(copy, writes);
+	if (copy >= 0)
+		syscall(SYS_close, copy);
+	if (pidfd >= 0)
+		syscall(SYS_close, pidfd);
+	return limit;
+}
+
 bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct process_call *call,
 	struct end *end)
 {
 	char path[64];
 	struct statx file;
 	struct stat other;
+	enum limit limit;
 	bool writes = false;
 	int fd = thrum__adapt_vain_descriptor(look, process, call, &writes);
 
@@ -94,13 +140,17 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) ||
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
-	*end = (struct end){file.stx_ino, !writes, S_ISSOCK(file.stx_mode)};
-	/* Each socket of a pair has its own. */
-	if (end->is_socket) {
-		if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
-			return false;
-		end->inode = other.st_ino;
-	}
+	*end = (struct end){file.stx_ino, !writes, S_ISSOCK(file.stx_mode), false};
+	if (!end->is_socket)
+		return true;
+	limit = limit_of(look, process, call, fd, writes);
+	if (limit == LIMITED)
+		return false;
+	/* Each socket of a pair has its own. This process may have closed both, or it is no pair. */
+	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
+		return limit == ENDLESS &&
+			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens);
+	end->inode = other.st_ino;
 	return true;
 }
 

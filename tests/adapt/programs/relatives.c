@@ -293,13 +293,115 @@ static void limit(void)
 	pthread_join(thread, NULL);
 }
 
+/* A broker asks another child, by a pair of sockets that the parent has closed. That one waits for the
+ * parent's word, and the parent for the broker. */
+static void broker(void)
+{
+	int stock[2], orders[2], word[2];
+
+	make(stock, true);
+	make(orders, true);
+	make(word, false);
+	if (start("stock")) {
+		close(stock[0]);
+		close(orders[0]);
+		close(orders[1]);
+		close(word[1]);
+		get(word[0]);
+		get(stock[1]);
+		put(stock[1]);
+		_exit(0);
+	}
+	if (start("broker")) {
+		close(stock[1]);
+		close(orders[0]);
+		close(word[0]);
+		close(word[1]);
+		get(orders[1]);
+		put(stock[0]);
+		get(stock[0]);
+		put(orders[1]);
+		_exit(0);
+	}
+	close(stock[0]);
+	close(stock[1]);
+	close(orders[1]);
+	close(word[0]);
+	put(orders[0]);
+	if (is_fine)
+		put(word[1]);
+	get(orders[0]);
+	wait(NULL);
+	wait(NULL);
+}
+
+/* Serves one session after the other, each until its end, or until nothing comes for that time. */
+static void serve_sessions(int listener, int limit_ms)
+{
+	struct timeval limit = {limit_ms / 1000, limit_ms % 1000 * 1000};
+
+	for (int i = 0; i < 2; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0)
+			exit(1);
+		while (recv(fd, &byte, 1, 0) > 0)
+			put(fd);
+		close(fd);
+	}
+	_exit(0);
+}
+
+static int open_session(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+		exit(1);
+	put(fd);
+	if (recv(fd, &byte, 1, 0) != 1)
+		exit(1);
+	return fd;
+}
+
+/* The parent begins a second session while the first one is open. */
+static void begin_sessions(bool closes, int limit_ms)
+{
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), first;
+
+	snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "thrum-%d", getpid());
+	if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+		listen(listener, 4) != 0)
+		exit(1);
+	if (start("server"))
+		serve_sessions(listener, limit_ms);
+	close(listener);
+	first = open_session();
+	if (closes)
+		close(first);
+	close(open_session());
+	wait(NULL);
+}
+
+static void session(void)
+{
+	begin_sessions(is_fine, 0);
+}
+
+/* The server gives the first session up. */
+static void expiry(void)
+{
+	begin_sessions(false, 900);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
-		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring}};
+		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring},
+		{"broker", broker}, {"session", session}, {"expiry", expiry}};
 	pthread_t thread;
 	sigset_t mask;
 
