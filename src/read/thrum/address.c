@@ -259,16 +259,16 @@ static const struct module *module_of(const struct addresses *a, const char *nam
 }
 
 /* Writes what stands before the place in which a label ends. In "work PLACE, then PLACE" that has a place of
- * its own, which gets its name. */
+ * its own, which gets its name. So has "closed by PLACE, then by PLACE". */
 static void put_head(struct reader *r, const char *label, const char *name, char *to, size_t size)
 {
-	static const char then[] = ", then ";
-	size_t length = (size_t)(name - label), last = sizeof then - 1;
+	const char *then = is_behind(label, name, ", then by ") ? ", then by " : ", then ";
+	size_t length = (size_t)(name - label), last = strlen(then);
 	const char *head = to;
 	uint32_t unused;
 
 	snprintf(to, size, "%.*s", (int)length, label);
-	if (length < last || memcmp(name - last, then, last) != 0)
+	if (!is_behind(label, name, then))
 		return;
 	to[length - last] = '\0';
 	head = thrum__read_label(r, to, &unused);
