@@ -11,7 +11,8 @@ for case in timer eventfd lock semaphore pipe loop doubled unarmed; do
 done
 wait
 for case in timer eventfd; do
-	has "$case" why '#1 twice: Waits for .+ of (timer|event)fd [0-9]+, whose number was closed by close_first, then by close_again'
+	has "$case" why \
+		"Waits for .+fd [0-9]+, whose number was closed by close_first, then by close_again"
 done
 for case in lock semaphore pipe loop doubled unarmed; do
 	has "$case" dump 'condition forever'

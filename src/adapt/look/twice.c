@@ -32,7 +32,7 @@ enum {
 	LOSS_KNOWN
 };
 
-/* What was closed by mistake. */
+/* A descriptor that was closed by mistake. */
 static struct loss {
 	_Atomic int state;
 	struct thread *watcher;
