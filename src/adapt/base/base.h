@@ -184,6 +184,7 @@ struct thread {
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll, */
 	_Atomic uint32_t loops;     /* or of anything, once it is noted */
 	_Atomic bool is_idle;       /* it is of libuv's pool, and in no work of the program */
+	_Atomic uint32_t news;      /* grows once it may have heard of others */
 	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	struct spin spin;           /* its own */
@@ -233,6 +234,20 @@ bool thrum__adapt_is_known_well(struct object *, const void *caller);
 void thrum__adapt_tell_taken(struct thread *, struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
+/*
+ * Whether a thread may have learned anything of others: it took a lock or a permit, waited for more than a
+ * time, or received data. The first one begins anew for the calling thread, and returns a number; 0: it isn't
+ * known, as the thread holds a lock. The second one tells of any thread whether all that is not so since.
+ */
+uint32_t thrum__adapt_news_begin(struct thread *);
+bool thrum__adapt_heard_nothing(const struct thread *, uint32_t since);
+static inline void hear_news(struct thread *self)
+{
+	if (self)
+		atomic_store_explicit(&self->news,
+			atomic_load_explicit(&self->news, memory_order_relaxed) + 1,
+			memory_order_relaxed);
+}
 /* Whether the thread holds a lock, as far as it is noted, and who took it. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
 const void *thrum__adapt_lock_caller(const struct thread *, const void *lock);
@@ -370,6 +385,7 @@ bool thrum__adapt_permits_left(struct thread *);
 
 static inline void take_permit(const void *semaphore, const void *caller)
 {
+	hear_news(thrum__adapt_self);
 	if (has_permits(semaphore))
 		thrum__adapt_permit_take(semaphore, caller);
 }

@@ -74,6 +74,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->permits, 0);
 	atomic_store(&self->is_left, false);
 	atomic_store(&self->unwoken, 0);
+	hear_news(self);
 	self->timed = TIMED;
 	self->tells = false;
 	atomic_store(&self->is_idle, false);
@@ -205,6 +206,27 @@ const void *thrum__adapt_lock_caller(const struct thread *thread, const void *lo
 	return place == HELD_MAX
 		? NULL
 		: (const void *)(atomic_load(&thread->held[place].caller) & ~RECORDED);
+}
+
+/* Stands in the place of the next lock that the thread takes, until it takes one. */
+#define NO_LOCK ((uintptr_t)&all)
+
+uint32_t thrum__adapt_news_begin(struct thread *self)
+{
+	if (atomic_load_explicit(&self->holds, memory_order_relaxed) > 0)
+		return 0;
+	if (atomic_load_explicit(&self->held[0].lock, memory_order_relaxed) != NO_LOCK) {
+		hear_news(self);
+		atomic_store_explicit(&self->held[0].lock, NO_LOCK, memory_order_relaxed);
+	}
+	return atomic_load_explicit(&self->news, memory_order_relaxed);
+}
+
+bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
+{
+	return since != 0 && atomic_load_explicit(&thread->tid, memory_order_relaxed) != 0 &&
+		atomic_load_explicit(&thread->held[0].lock, memory_order_relaxed) == NO_LOCK &&
+		atomic_load_explicit(&thread->news, memory_order_relaxed) == since;
 }
 
 static bool is_thread(const struct thread *thread, uint32_t tid)

@@ -101,6 +101,7 @@ static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *re
 	wait->task = thrum_task_current();
 	wait->source = source;
 	note_place(wait->caller);
+	hear_news(self);
 	if (self)
 		self->waited = source;
 	if (THRUM__ON(THRUM__BIT_WAITS))
@@ -172,6 +173,8 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 	struct thread *self = thrum__adapt_thread();
 
 	note_place(wait->caller);
+	if (reason != &blocked_for) /* as a sleep */
+		hear_news(self);
 	if (self)
 		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
 	if (THRUM__ON(THRUM__BIT_WAITS))

@@ -394,6 +394,7 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 	}
 	if (is_socket(fd) && result > 0)
 		thrum__adapt_socket_receive(fd);
+	hear_news(thrum__adapt_self);
 	return result;
 }
 

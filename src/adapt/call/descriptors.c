@@ -47,6 +47,7 @@ static void close_one(int fd, const void *caller)
 	if ((unsigned)fd < DESCRIPTORS &&
 		UNLIKELY(atomic_load_explicit(&thrum__adapt_accepters[fd], memory_order_relaxed)))
 		thrum__adapt_accepts_closed(fd, caller);
+	thrum__adapt_twice_closed(fd, caller);
 	forget(fd);
 }
 
@@ -63,6 +64,7 @@ static void duplicate(int fd)
 {
 	if (fd >= 0)
 		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
+	thrum__adapt_twice_doubled(fd);
 	share(fd);
 }
 

@@ -14,7 +14,10 @@ void (*_Atomic thrum__adapt_names_also)(int fd);
 static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) || thrum__adapt_has_left() ||
-		(looking->epoll >= 0 && (thrum__adapt_watches_once() || atomic_load(&also[0])));
+		(looking->epoll >= 0 &&
+			(thrum__adapt_watches_once() || atomic_load(&also[0]) ||
+				atomic_load_explicit(&thrum__adapt_may_close_twice,
+					memory_order_relaxed)));
 }
 
 static bool may_be_for_pipes(const struct looking *looking)
@@ -83,6 +86,8 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
 	if (!told)
 		told = look_for_left(looking);
+	if (!told && is_waiting && atomic_load(&thrum__adapt_may_close_twice))
+		told = thrum__adapt_twice_look(looking);
 	if (looking->epoll >= 0)
 		told = look_also(looking->epoll, is_waiting, told);
 	pthread_setcancelstate(before, NULL);

@@ -8,6 +8,7 @@
  *   spins.c   loops that spin
  *   removed.c descriptors that nobody watches any more
  *   unsent.c  rests that nobody sends
+ *   twice.c   descriptors that were closed twice
  *   others.c  what all other threads wait for
  */
 #ifndef ADAPT_LOOK_H
@@ -131,6 +132,23 @@ thrum_task thrum__adapt_removed_look(const struct looking *);
  * somebody waits for the rest. Returns the task of one, for which the calling thread should wait; or
  * NONE. */
 thrum_task thrum__adapt_unsent_look(const struct looking *);
+
+/* ---- twice.c ---- */
+
+/* The calling thread has registered a descriptor with an epoll; or it takes that back. */
+void thrum__adapt_twice_watched(int fd);
+void thrum__adapt_twice_unwatched(int fd);
+/* There is another descriptor for the same. */
+void thrum__adapt_twice_doubled(int fd);
+/* A descriptor is about to be closed, there. Keeps errno. Async-signal-safe. */
+void thrum__adapt_twice_closed(int fd, const void *caller);
+/* In a fork's child: none was closed. */
+void thrum__adapt_twice_left(void);
+/* Whether a thread has closed a number twice, or may do so. */
+extern _Atomic bool thrum__adapt_may_close_twice;
+/* Looks whether the calling thread waits in vain for a descriptor that another one closed by mistake. Returns
+ * a task that tells it, or NONE. */
+thrum_task thrum__adapt_twice_look(const struct looking *);
 
 /* ---- others.c ---- */
 

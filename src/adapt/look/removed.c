@@ -58,6 +58,7 @@ static void clear(struct removed *one)
 void thrum__adapt_removed_turn(void)
 {
 	turns++;
+	hear_news(thrum__adapt_self);
 	if (thrum__adapt_self)
 		atomic_store_explicit(&thrum__adapt_self->loops, turns, memory_order_relaxed);
 }

@@ -132,7 +132,10 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 	if (event && operation != EPOLL_CTL_DEL)
 		thrum__adapt_stopped_note(epoll, operation, fd, event->events, CALLER);
 	if (fd >= 0 && fd < FDS_MAX) {
+		if (operation == EPOLL_CTL_ADD)
+			thrum__adapt_twice_watched(fd);
 		if (operation == EPOLL_CTL_DEL) {
+			thrum__adapt_twice_unwatched(fd);
 			if (events_of(fd) & EPOLLIN)
 				thrum__adapt_removed_epoll(fd, false, CALLER);
 			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);

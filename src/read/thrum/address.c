@@ -269,7 +269,7 @@ static char *behind_place(char *text)
 }
 
 /* Writes what stands before the place in which a label ends. In "work PLACE, then PLACE" that has a place of
- * its own, which gets its name. */
+ * its own, which gets its name. So has "closed by PLACE, then by PLACE". */
 static void put_head(struct reader *r, const char *label, const char *name, char *to, size_t size)
 {
 	char rest[THRUM_TEXT_MAX + 1], *behind;

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Descriptors that a thread closes twice, in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# Each of these hangs until its alarm.
+for case in timer eventfd lock semaphore pipe loop doubled unarmed; do
+	begin "$case" "$programs/twice" "$case"
+done
+wait
+for case in timer eventfd; do
+	has "$case" why \
+		"Waits for .+fd [0-9]+, whose number was closed by close_first, then by close_again"
+done
+for case in lock semaphore pipe loop doubled unarmed; do
+	has "$case" dump 'condition forever'
+	"$THRUM" dump "$case.thrum" | grep 'whose number' && wrong "$case: nothing is closed twice"
+done
+exit "$failed"
