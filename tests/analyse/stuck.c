@@ -1133,8 +1133,8 @@ static void silence_until_killed(void **state)
 	assert_int_equal(killed_by(9, 3000), 0);
 }
 
-/* Peers show that a task waits for very long. But nothing is known any more of that for which it waited. If it is
- * a bind, that may be a promise which became another. */
+/* Peers show that a task waits for very long. But nothing is known any more of that for which it waited. If
+ * it is a bind, that may be a promise which became another. */
 static void awaited_task_is_gone(void **state)
 {
 	for (int i = 0; i < 16; i++) {

@@ -180,9 +180,9 @@ struct thrum__step {
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
 	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others
 	 * wait there. WAITS_FOR: 1 if nothing is known of the other any more. DUE_LATE: 1 if too few
-	 * of its peers ended to tell so, but they or others in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
-	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many.
-	 * ENDS_UNSERVED: how many more did so. */
+	 * of its peers ended to tell so, but they or others in its place were due much sooner.
+	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
+	 * else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how many more did so. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

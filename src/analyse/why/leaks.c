@@ -180,8 +180,8 @@ static bool is_unknown(const struct thrum__model *model, uint32_t task)
 		THRUM__TASK(model, task, end) != THRUM__OPEN;
 }
 
-/* Counts the unknown tasks that ended in each part. Without them those that are still pending would seem to be
- * all that there ever were. O(candidates * tasks that lived when the known part began). */
+/* Counts the unknown tasks that ended in each part. Without them those that are still pending would seem to
+ * be all that there ever were. O(candidates * tasks that lived when the known part began). */
 static int count_unknown(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
