@@ -47,7 +47,7 @@ enum step_text {
 	UNSERVED_SOME,
 	NOT_AGAIN_LATE,
 	NOT_AGAIN_ALL,
-	WAITS_FOR_ENDED,
+	WAITS_FOR_UNKNOWN,
 	FAILED_NOTHING,
 	STEP_TEXTS,
 };
@@ -62,9 +62,9 @@ static const struct {
 		"$l later $w begins to wait for it. No signal comes after that."},
 	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves it before the trace ends",
 		"$t waits for $o until the trace ends."},
-	[WAITS_FOR_ENDED] = {"Waits for “$o”",
-		"which has ended or become another: events are missing",
-		"$t waits for $o, which has ended or become another: events are missing."},
+	[WAITS_FOR_UNKNOWN] = {"Waits for “$o”",
+		"of which nothing is known any more: events are missing",
+		"$t waits for $o, of which nothing is known any more: events are missing."},
 	[THRUM__STEP_WAITED] = {"Waited for “$o”", "for $s; nobody resolved it",
 		"$t waited for $o for $s, and nobody resolved it."},
 	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
@@ -273,7 +273,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS
 			: finding->steps[i].more > 0         ? WOKEN_WAITS
 							     : kind;
-	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
+	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
 	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_NOT_AGAIN:

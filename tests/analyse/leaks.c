@@ -11,6 +11,8 @@
 #include "analyse/why/finding.h"
 #include "story.h"
 
+static bool is_cut; /* the story's model is to look as if events were overwritten */
+
 struct text {
 	char lines[32768];
 	size_t used;
@@ -51,6 +53,7 @@ static int certainty(struct text *text)
 
 	tell(text, "5000000000 log 1 \"end\n");
 	model = story_model(text->lines, false);
+	model->is_cut = is_cut;
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	for (uint32_t i = 0; i < findings.count; i++)
 		if (findings.findings[i].class == THRUM__FINDING_LEAK)
@@ -108,6 +111,28 @@ static void growth_before_a_gap(void **state)
 	for (int i = 0; i < 24; i++)
 		create(&text, 10 + 150 * i, 2, 100 + i, "promise", "session");
 	assert_int_equal(certainty(&text), THRUM__LIKELY);
+}
+
+/* A server that always has as many sessions. When its recording begins they are there already, and of those
+ * that end nothing else is known: so the ones that stay seem to come on top. */
+static void sessions_older_than_the_recording(void **state)
+{
+	for (int ends = 0; ends < 3; ends++) {
+		struct text text;
+
+		begin(&text);
+		for (int i = 0; i < 24; i++) {
+			if (i == 12)
+				tell(&text, "1800000000 lost =3 \"overwritten\n");
+			create(&text, 10 + 150 * i, 2, 100 + i, "promise", "session");
+			if (i >= 12 && (ends == 2 || (ends == 1 && i == 13)))
+				tell(&text, "%d000000 resolve 2 %d\n", 20 + 150 * i, 1000 + i);
+		}
+		is_cut = true;
+		/* One that ended in the beginning leaves the growth as it is. */
+		assert_int_equal(certainty(&text), ends == 2 ? -1 : THRUM__LIKELY);
+		is_cut = false;
+	}
 }
 
 static void a_cache_that_is_full(void **state)
@@ -188,6 +213,7 @@ int main(void)
 		cmocka_unit_test(things_that_others_end),
 		cmocka_unit_test(handles_that_nobody_ends),
 		cmocka_unit_test(growth_before_a_gap),
+		cmocka_unit_test(sessions_older_than_the_recording),
 		cmocka_unit_test(a_cache_that_is_full),
 		cmocka_unit_test(growth_with_a_pause),
 		cmocka_unit_test(a_limit),

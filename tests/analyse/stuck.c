@@ -1133,6 +1133,39 @@ static void silence_until_killed(void **state)
 	assert_int_equal(killed_by(9, 3000), 0);
 }
 
+/* Peers show that a task waits for very long. But nothing is known any more of that for which it waited. If
+ * it is a bind, that may be a promise which became another. */
+static void awaited_task_is_gone(void **state)
+{
+	for (int i = 0; i < 16; i++) {
+		bool is_gone = i & 1, is_marked = i & 2, has_table = i & 4, is_bind = i & 8;
+		bool is_found = !has_table || !is_gone || is_marked || !is_bind;
+
+		begin();
+		for (int k = 0; k < 100; k++) {
+			story_tell("%d" MS "create 1 %d =7 %s\n", 10 * k, 100 + k,
+				is_bind ? "bind" : "promise");
+			if (k != 60)
+				story_tell("%d" MS "resolve 1 %d\n", 10 * k + 5, 100 + k);
+		}
+		story_tell("1000" MS "wait 160 900\n");
+		if (is_marked)
+			story_tell("1000" MS "should-resolve 160\n");
+		story_tell("1500" MS "log 1 \"end\n");
+		judged.model = story_model(story_told(), false);
+		judged.model->has_live = has_table;
+		if (!is_gone)
+			THRUM__TASK(judged.model, task(900), flags) |= THRUM__TASK_LIVE;
+		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+		assert_int_equal(judged.findings.count, is_found);
+		if (is_found)
+			assert_int_equal(judged.findings.findings[0].certainty, THRUM__POSSIBLE);
+		if (is_found && has_table)
+			assert_int_equal(step(THRUM__STEP_WAITS_FOR)->more, is_gone);
+		finish();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1172,6 +1205,7 @@ int main(void)
 		cmocka_unit_test(loop_within_a_run),
 		cmocka_unit_test(a_stream_is_read_no_more),
 		cmocka_unit_test(silence_until_killed),
+		cmocka_unit_test(awaited_task_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # The installed files are of use: CMake and meson find the libraries, and each file is in exactly one
-# Debian package.
+# Debian package. The tests of these packages pass.
 set -eu
 [[ $SANITIZE == none ]] || {
 	echo "skipped: a build for a sanitizer isn't installed"
@@ -35,6 +35,13 @@ while read -r pattern _; do
 done < <(cat "$SOURCE"/debian/*.install) | sort >packed
 find -H usr ! -type d | sort >all
 cmp -s packed all || wrong "installed (<), and in Debian packages (>): $(diff all packed)"
+
+libraries=$(dirname "$(find "$prefix" -name libthrum.so.0)")
+for test in "$SOURCE"/debian/tests/*; do
+	[[ $test != */control ]] || continue
+	TMPDIR=$here PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$libraries PKG_CONFIG_SYSROOT_DIR=$here/root \
+		PKG_CONFIG_LIBDIR=$libraries/pkgconfig sh "$test" >log 2>&1 || wrong "$test: $(cat log)"
+done
 
 # ---- CMake and meson ----
 cat >program.c <<'END'

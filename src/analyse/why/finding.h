@@ -130,21 +130,22 @@ const char *thrum__why_certainty_name(int certainty);
 	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again, because of other */ \
-	X(NOT_AGAIN, "not-again")           /* ran, and was not started again; other needs it */ \
-	X(UNTAKEN, "untaken")               /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
-	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
-	X(BEGINS_NOTHING, "begins-nothing") /* ends and begins no task, as other and its like did */ \
-	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
-	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
-	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
-	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
-	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
-	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
-	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
-	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
-	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
-	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(NOT_AGAIN, "not-again")   /* ran, and was not started again; other needs it */ \
+	X(UNTAKEN, "untaken")       /* puts something into other; nobody takes it */ \
+	X(LEFT_QUEUE, "left-queue") /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")   /* a handle in the loop of other; more were closed */ \
+	X(BEGINS_NOTHING, \
+		"begins-nothing")         /* ends and begins no task, as other and its like did */ \
+	X(LOGGED, "logged")               /* writes a log line meanwhile */ \
+	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
+	X(ENDS_UNSERVED, "ends-unserved") /* ended without serving other, as its like did */ \
+	X(TAKES_LOCK, "takes-lock")       /* takes the lock of other, a condition */ \
+	X(MISSES_ROUND, "misses-round")   /* doesn't serve other this time, as all others do */ \
+	X(MERGED, "merged")               /* runs once for several wake-ups by other */ \
+	X(MAY_SIGNAL, "may-signal")       /* may be to signal other, but waits, as all do */ \
+	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
+	X(READS_NO_MORE, "reads-no-more") /* doesn't read any more, though other writes to it */ \
+	X(SERVES, "serves")               /* alone serves the object `other` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
 	X(SERVES_ITSELF, "serves-itself")   /* serves other, as others do: they all wait for it */ \
 	X(WOKEN, "woken")                   /* goes on after other ended, for which more waited */ \
@@ -180,11 +181,11 @@ struct thrum__step {
 	 * LOGGED: the note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
 	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others
-	 * wait there. WAITS_FOR: 1 if other has ended or become another, but nothing of it is
-	 * recorded any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others
-	 * in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
-	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many.
-	 * ENDS_UNSERVED: how many more did so. BEGINS_NOTHING: 1 if it failed. */
+	 * wait there. WAITS_FOR: 1 if nothing is known of the other any more. DUE_LATE: 1 if too few
+	 * of its peers ended to tell so, but they or others in its place were due much sooner.
+	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
+	 * else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how many more did so.
+	 * BEGINS_NOTHING: 1 if it failed. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

@@ -14,6 +14,7 @@ struct growth {
 	int64_t last;            /* when the last task was created */
 	int64_t until[PARTS];    /* the end of each part */
 	uint32_t live[PARTS];    /* tasks that live then */
+	uint32_t other[PARTS];   /* tasks that ended in the part and may have been of these */
 	uint32_t ended;          /* also cancelled ones */
 	int64_t longest;         /* life of these, in ns */
 	int64_t young;           /* the age up to which a pending task isn't old; -1: each is */
@@ -172,6 +173,40 @@ static void count_waiters(const struct thrum__search *search, struct growth *all
 	}
 }
 
+/* Whether a task's beginning is overwritten, and its end is not: nothing tells which tasks it was like. */
+static bool is_unknown(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING &&
+		THRUM__TASK(model, task, end) != THRUM__OPEN;
+}
+
+/* Counts the unknown tasks that ended in each part. Without them those that are still pending would seem to
+ * be all that there ever were. O(candidates * tasks that lived when the known part began). */
+static int count_unknown(const struct thrum__search *search, struct growth *all)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t count = 0, room = 0;
+	int64_t *ends;
+
+	for (uint32_t i = model->tasks.first; model->is_cut && i < model->tasks.count; i++)
+		room += thrum__model_has_row(&model->tasks, i) && is_unknown(model, i);
+	if (room == 0)
+		return 0;
+	ends = malloc(room * sizeof *ends);
+	if (!ends)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
+		if (thrum__model_has_row(&model->tasks, i) && is_unknown(model, i))
+			ends[count++] = THRUM__TASK(model, i, end);
+	for (uint32_t key = 0; key < search->peers.keys.count; key++)
+		for (uint32_t i = 0; all[key].pending >= LEAK_MIN && i < count; i++)
+			for (int k = 1; k < PARTS; k++)
+				all[key].other[k] += ends[i] > all[key].until[k - 1] &&
+					ends[i] <= all[key].until[k];
+	free(ends);
+	return 0;
+}
+
 /* ---- Judging -------------------------------------------------------------------------------- */
 
 /* Whether tasks like these, or like those that create them, began to fail or to wait after the
@@ -188,11 +223,11 @@ static bool has_hit_limit(const struct thrum__search *search, const struct growt
 		all[key].first_failed >= growth->last;
 }
 
-/* Whether more tasks lived after each part of the time. */
+/* Whether more tasks lived after each part of the time, also if each unknown one was like these. */
 static bool has_grown(const struct growth *growth)
 {
 	for (int i = 1; i < PARTS; i++)
-		if (growth->live[i] <= growth->live[i - 1])
+		if (growth->live[i] <= growth->live[i - 1] + growth->other[i])
 			return false;
 	return true;
 }
@@ -280,8 +315,8 @@ static void set_young(const struct thrum__peers *peers, const struct thrum__peer
 							 : INT64_MAX;
 }
 
-/* Counts all tasks, if some may leak. */
-static void count_tasks(const struct thrum__search *search, struct growth *all)
+/* Counts all tasks, if some may leak. Returns 0 or -THRUM_E_MEMORY. */
+static int count_tasks(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
 	int64_t known = search->gap > model->forgotten ? search->gap : model->forgotten;
@@ -293,7 +328,7 @@ static void count_tasks(const struct thrum__search *search, struct growth *all)
 		found |= all[i].may_leak;
 	}
 	if (!found)
-		return;
+		return 0;
 	count_failures(search, all);
 	for_each(search, all, count_lives);
 	/* Those that ended before are not known, so growth can be told only from then on. */
@@ -303,18 +338,17 @@ static void count_tasks(const struct thrum__search *search, struct growth *all)
 	}
 	for_each(search, all, count_live);
 	count_waiters(search, all);
+	return count_unknown(search, all);
 }
 
 int thrum__why_find_leaks(struct thrum__search *search)
 {
 	uint32_t keys = search->peers.keys.count;
 	struct growth *all = calloc((size_t)keys + 1, sizeof *all);
+	int error = all ? count_tasks(search, all) : -THRUM_E_MEMORY;
 
-	if (!all)
-		return -THRUM_E_MEMORY;
-	count_tasks(search, all);
-	for (uint32_t i = 0; i < keys; i++)
+	for (uint32_t i = 0; error == 0 && i < keys; i++)
 		add_leak(search, all, &all[i]);
 	free(all);
-	return 0;
+	return error;
 }

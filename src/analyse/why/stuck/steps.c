@@ -186,20 +186,26 @@ static bool is_hogged(const struct thrum__search *search, const struct thrum__wh
 		search->endless_since <= THRUM__TASK(model, path->leaf, created);
 }
 
-/* Adds a step for the path's last wait. If the table of live tasks held the awaited one no longer, that
- * has ended or become another, and the event is overwritten. */
+bool thrum__why_is_leaf_gone(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t on = last && !last->wait.is_link ? last->wait.on : path->leaf;
+	int flags = THRUM__TASK(model, on, flags);
+
+	return model->has_live && !(flags & THRUM__TASK_LIVE) && flags & THRUM__TASK_PREEXISTING;
+}
+
+/* Adds a step for the path's last wait. */
 static void add_wait(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t on = last->wait.is_link ? path->leaf : last->wait.on;
-	int flags = THRUM__TASK(model, on, flags);
 	unsigned at = finding->step_count;
 
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task, on, last->wait.since,
 		last->wait.edge);
-	if (at < finding->step_count && model->has_live && !(flags & THRUM__TASK_LIVE) &&
-		(flags & THRUM__TASK_PREEXISTING))
+	if (at < finding->step_count && thrum__why_is_leaf_gone(model, path))
 		finding->steps[at].more = 1;
 }
 

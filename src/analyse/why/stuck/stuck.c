@@ -360,6 +360,10 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	if (path->is_marked)
 		return path->is_soon || thrum__why_is_loop(search, path->leaf) ? THRUM__POSSIBLE
 									       : THRUM__LIKELY;
+	/* Such tasks wait for promises, which often become others: nobody knows for which one it waits. */
+	if (thrum__why_is_leaf_gone(search->model, path) && path->length > 0 &&
+		thrum__analyse_task_is_plain(search->model, thrum__why_path_last(path)->task))
+		return -1;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||

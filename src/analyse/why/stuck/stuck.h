@@ -30,6 +30,10 @@ THRUM__MUST_USE int thrum__why_path_follow(struct thrum__search *, struct thrum_
 /* Sets the cause of all tasks on the path, and, if it is a finding's, marks them. */
 void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path *, uint32_t cause);
 
+/* Whether nothing is known of the awaited task any more: it has ended or become another, and that event is
+ * overwritten, or the table of live tasks had no room for it (steps.c). */
+bool thrum__why_is_leaf_gone(const struct thrum__model *, const struct thrum__why_path *);
+
 /* ---- Excuses (excuse.c) -------------------------------------------------------------------- */
 
 /* Whether a timer may still come: it isn't due yet, or nothing tells when it is, and its peers
