@@ -33,8 +33,8 @@
 	"21" MS "wait 2 " job "\n22" MS "switch " worker "\n23" MS "switch 1\n"
 #define END "9000" MS "log 1 \"end\n"
 
-/* Expects that the only finding says that this worker should end the order's last job, 29; 0: that no worker is
- * blamed. */
+/* Expects that the only finding says that this worker should end the order's last job, 29; 0: that no
+ * worker is blamed. */
 static void expect_taker(const char *lines, uint64_t worker)
 {
 	struct thrum__model *model = story_model(lines, false);
@@ -74,7 +74,7 @@ static void it_is_not_known_who_has_the_job(void **state)
 	/* Two cases are too few. */
 	expect_taker(MAIN DONE("11", "3", "1", "2") DONE("12", "4", "3", "4") LAST("29", "4") END,
 		0);
-	/* Whoever was made ready may leave a job to others. */
+	/* A worker that was made ready may leave its job to others. */
 	expect_taker(MAIN DONE("11", "3", "1", "2") DONE("12", "4", "3", "4") DONE("13", "3", "5",
 			     "6") HANDED("14", "3", "7") ENDED("14", "4", "8") LAST("29", "4") END,
 		0);
