@@ -208,16 +208,17 @@ const void *thrum__adapt_lock_caller(const struct thread *thread, const void *lo
 		: (const void *)(atomic_load(&thread->held[place].caller) & ~RECORDED);
 }
 
-/* Stands in the place of the next lock that the thread takes, until it takes one. */
-#define NO_LOCK ((uintptr_t)&all)
+/* Stands in the place of the next call that takes a lock, until there is one. A handler of a signal may come
+ * between the writes of such a call, so only that place may be wrong then. */
+#define NOBODY ((uintptr_t)&all)
 
 uint32_t thrum__adapt_news_begin(struct thread *self)
 {
 	if (atomic_load_explicit(&self->holds, memory_order_relaxed) > 0)
 		return 0;
-	if (atomic_load_explicit(&self->held[0].lock, memory_order_relaxed) != NO_LOCK) {
+	if (atomic_load_explicit(&self->held[0].caller, memory_order_relaxed) != NOBODY) {
 		hear_news(self);
-		atomic_store_explicit(&self->held[0].lock, NO_LOCK, memory_order_relaxed);
+		atomic_store_explicit(&self->held[0].caller, NOBODY, memory_order_relaxed);
 	}
 	return atomic_load_explicit(&self->news, memory_order_relaxed);
 }
@@ -225,7 +226,7 @@ uint32_t thrum__adapt_news_begin(struct thread *self)
 bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
 {
 	return since != 0 && atomic_load_explicit(&thread->tid, memory_order_relaxed) != 0 &&
-		atomic_load_explicit(&thread->held[0].lock, memory_order_relaxed) == NO_LOCK &&
+		atomic_load_explicit(&thread->held[0].caller, memory_order_relaxed) == NOBODY &&
 		atomic_load_explicit(&thread->news, memory_order_relaxed) == since;
 }
 

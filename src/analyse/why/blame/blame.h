@@ -19,6 +19,7 @@
  *	dropped.c   tells which request ended and began nothing, as its like did
  *	loops.c     tells which handle keeps a thread's loop
  *	merged.c    tells which wake-ups became one
+ *	handed.c    tells who got the leaf, and dropped it
  *	rounds.c    tells who didn't serve an object this time, as all others did
  *
  * Private to analyse/why.
@@ -309,6 +310,12 @@ struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t
 /* The same if the path's leaf is a condition that nobody ever signalled: its like were. */
 struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *,
 	const struct thrum__why_path *);
+
+/* ---- Those who got a job (handed.c) ------------------------------------------------------------ */
+
+/* The pending task that the maker of this one made ready next: those ended its peers that their makers made
+ * ready next, in each of several cases. NONE: there is none. O(tasks). */
+uint32_t thrum__why_handed_to(struct thrum__search *, uint32_t task);
 
 /* ---- Habits (habits.c) --------------------------------------------------------------------- */
 

@@ -151,6 +151,12 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
 		return;
 	}
+	task = thrum__why_handed_to(search, path->leaf);
+	if (task != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_SHOULD_END, task, path->leaf,
+			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
+		return;
+	}
 	task = last ? thrum__why_stranger_at(search, path->leaf, last->task, &edge) : THRUM__NONE;
 	if (task != THRUM__NONE) {
 		thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
