@@ -104,6 +104,7 @@ bool thrum__world_give_process(struct world *w, int64_t time, struct thrum_event
 			.lane = named->lane,
 			.task = named->task,
 			.other = w->parts[named->part].own,
+			.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER,
 			.text = ""};
 		forget(w, named);
 		return true;
