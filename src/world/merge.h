@@ -27,7 +27,8 @@ struct part {
 	uint16_t *sites; /* by its site: the trace's */
 	uint32_t site_room;
 	int8_t levels[CATEGORIES];
-	uint64_t own; /* the own task of its first lane; 0: not seen yet */
+	uint64_t made; /* its latest task, if that is a handle or a request; else 0 */
+	uint64_t own;  /* the own task of its first lane; 0: not seen yet */
 };
 
 /* A task that stands for the process of a part. */

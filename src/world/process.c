@@ -77,8 +77,15 @@ void thrum__world_note_process(struct world *w, uint32_t part, const struct thru
 	case THRUM_EVENT_CREATE:
 		if (e->kind == THRUM_KIND_THREAD && e->task == 0 && !w->parts[part].own)
 			w->parts[part].own = e->other;
+		w->parts[part].made = e->kind == THRUM_KIND_HANDLE || e->kind == THRUM_KIND_REQUEST
+			? e->other
+			: 0;
 		return;
-	case THRUM_EVENT_LABEL: note_process(w, part, e); return;
+	case THRUM_EVENT_LABEL:
+		/* A task of another kind tells that the process waits in vain, and for what. */
+		if (e->task == w->parts[part].made)
+			note_process(w, part, e);
+		return;
 	case THRUM_EVENT_RESOLVE: forget(w, find_named(w, e->other)); return;
 	case THRUM_EVENT_WAIT:
 		/* The program's own adapter knows better what the process waits for. */
