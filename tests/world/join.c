@@ -170,11 +170,12 @@ static void leads_into_processes(void **state)
 	assert_int_equal(join_processes("process 7", 12, 13, 5), 0);
 }
 
-/* The adapter has told for what the process waits, or the task has ended before the process began to record. */
+/* The task has ended before the process began to record; the adapter has told for what the process waits, or
+ * does so by the kind of the task. */
 static void leaves_told_processes_alone(void **state)
 {
 	(void)state;
-	for (int ends = 0; ends < 2; ends++) {
+	for (int way = 0; way < 3; way++) {
 		struct recording two[2];
 		struct packet_writer a = begin(&two[0], "parent", "host", 5);
 		struct packet_writer b = begin(&two[1], "child", "host", 5);
@@ -184,12 +185,12 @@ static void leaves_told_processes_alone(void **state)
 		add(&a,
 			(struct thrum__record){.type = THRUM__R_CREATE,
 				.other = 2,
-				.kind = THRUM_KIND_HANDLE,
+				.kind = way == 2 ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
 				.text = "process 12"},
 			5);
-		if (ends)
+		if (way == 0)
 			add(&a, (struct thrum__record){.type = THRUM__R_RESOLVE, .other = 2}, 6);
-		else
+		else if (way == 1)
 			add(&a,
 				(struct thrum__record){.type = THRUM__R_WAIT,
 					.task = 2,
