@@ -296,12 +296,13 @@ size_t thrum__world_merge(struct world *w)
 		uint32_t i = earliest(w, &time, &is_end);
 		struct part *part = &w->parts[i];
 
-		if (thrum__world_give_process(w, w->time, &w->events[n])) {
+		/* Those that are open at the end. */
+		if (i == w->part_count) {
+			if (!thrum__world_give_process(w, w->time, &w->events[n]))
+				break;
 			n++;
 			continue;
 		}
-		if (i == w->part_count)
-			break;
 		if (give_off_cpu(w, time, &w->events[n])) {
 			n++;
 			continue;

@@ -23,8 +23,8 @@ static int64_t read_process(const char *text, size_t size)
 	return at == size || text[at] == ' ' || text[at] == ',' ? process : 0;
 }
 
-/* The part that is the recording of a process of the same machine, with one thread, and goes on at a time. Else
- * the number of parts: there is none, or several. */
+/* The part that is the recording of a process of the same machine, with one thread, and goes on at a time.
+ * Else the number of parts: there is none, or several. */
 static uint32_t find_part(const struct world *w, uint32_t from, int64_t process, int64_t time)
 {
 	uint32_t found = (uint32_t)w->part_count;
