@@ -146,12 +146,8 @@ static int next_events(struct thrum_trace *trace, const struct thrum_event **eve
 	size_t n = 0;
 	int error = thrum__world_fill(w, info);
 
-	while (error == 0 && n == 0 && (has_more(w) || w->named_count > 0)) {
-		bool had_more = has_more(w);
-
+	while (error == 0 && n == 0 && has_more(w)) {
 		n = thrum__world_merge(w);
-		if (n == 0 && !had_more)
-			break;
 		error = n > 0 ? 0 : thrum__world_fill(w, info);
 	}
 	if (error)

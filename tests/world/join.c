@@ -101,109 +101,6 @@ static void assert_events(struct thrum_trace *trace, const char *expected)
 	assert_string_equal(got, expected);
 }
 
-/* ---- Processes ----------------------------------------------------------------------------- */
-
-static void add(struct packet_writer *writer, struct thrum__record record, uint64_t ticks)
-{
-	assert_true(packet_writer_add(writer, &record, START + ticks));
-}
-
-/* The thread waits for a task with this label. */
-static void wait_for(struct packet_writer *writer, const char *label, uint64_t ticks)
-{
-	add(writer,
-		(struct thrum__record){.type = THRUM__R_CREATE,
-			.other = 2,
-			.kind = THRUM_KIND_HANDLE,
-			.text = label},
-		ticks);
-	add(writer, (struct thrum__record){.type = THRUM__R_WAIT, .task = 1, .other = 2},
-		ticks + 1);
-}
-
-/* Whether the task of the first part waits for the second part's thread, and for how many events. */
-static int count_waits(struct thrum_trace *trace)
-{
-	const struct thrum_event *events;
-	size_t count;
-	int found = 0;
-
-	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
-		for (size_t i = 0; i < count; i++)
-			found += events[i].type == THRUM_EVENT_WAIT && events[i].task == 2 &&
-				events[i].other == THRUM__WORLD_ID_STEP + 1;
-	thrum_trace_close(trace);
-	return found;
-}
-
-static int join_processes(const char *label, int64_t pid, int64_t other, uint64_t boot)
-{
-	struct recording three[3];
-	struct packet_writer a = begin(&three[0], "parent", "host", 5), b;
-	int found;
-
-	b = begin(&three[1], "child", "host", boot);
-	(void)begin(&three[2], "other", "host", 5);
-	three[0].header->pid = 7;
-	three[1].header->pid = (uint32_t)pid;
-	three[2].header->pid = (uint32_t)other;
-	wait_for(&a, label, 5);
-	link_at(&b, true, "k", 20); /* it goes on */
-	found = count_waits(join(three, 3, 0));
-	for (int i = 0; i < 3; i++)
-		recording_finish(&three[i]);
-	return found;
-}
-
-static void leads_into_processes(void **state)
-{
-	(void)state;
-	assert_int_equal(join_processes("process 12", 12, 13, 5), 1);
-	assert_int_equal(join_processes("process 12 (child), started by main", 12, 13, 5), 1);
-	assert_int_equal(join_processes("process 12, which ignores SIGTERM", 12, 13, 5), 1);
-	/* Other words, another process, another machine, or two with that number. */
-	assert_int_equal(join_processes("read of process 12 at get", 12, 13, 5), 0);
-	assert_int_equal(join_processes("process 12th", 12, 13, 5), 0);
-	assert_int_equal(join_processes("process 1", 12, 13, 5), 0);
-	assert_int_equal(join_processes("process 12", 12, 13, 6), 0);
-	assert_int_equal(join_processes("process 12", 12, 12, 5), 0);
-	assert_int_equal(join_processes("process 7", 12, 13, 5), 0);
-}
-
-/* The task has ended before the process began to record; the adapter has told for what the process waits, or
- * does so by the kind of the task. */
-static void leaves_told_processes_alone(void **state)
-{
-	(void)state;
-	for (int way = 0; way < 3; way++) {
-		struct recording two[2];
-		struct packet_writer a = begin(&two[0], "parent", "host", 5);
-		struct packet_writer b = begin(&two[1], "child", "host", 5);
-
-		two[0].header->pid = 7;
-		two[1].header->pid = 12;
-		add(&a,
-			(struct thrum__record){.type = THRUM__R_CREATE,
-				.other = 2,
-				.kind = way == 2 ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
-				.text = "process 12"},
-			5);
-		if (way == 0)
-			add(&a, (struct thrum__record){.type = THRUM__R_RESOLVE, .other = 2}, 6);
-		else if (way == 1)
-			add(&a,
-				(struct thrum__record){.type = THRUM__R_WAIT,
-					.task = 2,
-					.other = 3},
-				6);
-		add(&a, (struct thrum__record){.type = THRUM__R_WAIT, .task = 1, .other = 2}, 7);
-		link_at(&b, true, "k", 20);
-		assert_int_equal(count_waits(join(two, 2, 0)), 0);
-		recording_finish(&two[0]);
-		recording_finish(&two[1]);
-	}
-}
-
 /* ---- One machine --------------------------------------------------------------------------- */
 
 static void merges_by_the_common_clock(void **state)
@@ -776,8 +673,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges_by_the_common_clock),
-		cmocka_unit_test(leads_into_processes),
-		cmocka_unit_test(leaves_told_processes_alone),
 		cmocka_unit_test(a_part_may_end_early),
 		cmocka_unit_test(a_part_with_many_lanes_may_end_early),
 		cmocka_unit_test(knows_a_programs_own_keys),

@@ -394,23 +394,6 @@ static void expiry(void)
 	begin_sessions(false, 900);
 }
 
-/* A child stands still by itself, and its parent waits for its end. */
-static void child(void)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	pid_t process = fork();
-
-	if (process == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		usleep(100000); /* now it records */
-		pthread_mutex_lock(&lock);
-		if (!is_fine)
-			pthread_mutex_lock(&lock);
-		_exit(0);
-	}
-	waitpid(process, NULL, 0);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -418,7 +401,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
 		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring},
-		{"broker", broker}, {"session", session}, {"expiry", expiry}, {"child", child}};
+		{"broker", broker}, {"session", session}, {"expiry", expiry}};
 	pthread_t thread;
 	sigset_t mask;
 
