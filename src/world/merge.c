@@ -296,10 +296,6 @@ size_t thrum__world_merge(struct world *w)
 		uint32_t i = earliest(w, &time, &is_end);
 		struct part *part = &w->parts[i];
 
-		if (thrum__world_give_process(w, w->time, &w->events[n])) {
-			n++;
-			continue;
-		}
 		if (i == w->part_count)
 			break;
 		if (give_off_cpu(w, time, &w->events[n])) {
@@ -316,9 +312,7 @@ size_t thrum__world_merge(struct world *w)
 		}
 		w->events[n] = *part->events++;
 		part->count--;
-		w->time = part->time;
-		if (change(w, i, &w->events[n]))
-			thrum__world_note_process(w, i, &w->events[n++]);
+		n += change(w, i, &w->events[n]);
 		note_time(w, i);
 		if (part->count == 0)
 			break;

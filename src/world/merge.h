@@ -9,7 +9,6 @@
 #define EVENTS 512       /* of a batch */
 #define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
 #define CATEGORIES 4     /* whose level the model follows */
-#define NAMED 64         /* tasks of processes at a time; of more, nothing is known */
 
 /* A part, and how far it is read. */
 struct part {
@@ -27,14 +26,6 @@ struct part {
 	uint16_t *sites; /* by its site: the trace's */
 	uint32_t site_room;
 	int8_t levels[CATEGORIES];
-	uint64_t own; /* the own task of its first lane; 0: not seen yet */
-};
-
-/* A task that stands for the process of a part. */
-struct named {
-	uint64_t task;
-	uint32_t part, lane;
-	bool is_awaited;
 };
 
 /* A lane of the trace. */
@@ -61,9 +52,6 @@ struct world {
 		uint16_t number;
 	} * sites;
 	uint32_t site_count, site_room;
-	struct named named[NAMED]; /* those that are open, and wait for nobody */
-	uint32_t named_count;
-	int64_t time; /* of the latest event */
 	bool is_cut;  /* some event had to be left out */
 	bool is_late; /* memory was short */
 	char names[1000];
@@ -82,13 +70,5 @@ int thrum__world_fill(struct world *, struct thrum_error_info *);
 /* Moves events to the batch until it is full or some part has no more of its own: that part's next batch
  * would overwrite the texts of this one. Returns how many. */
 size_t thrum__world_merge(struct world *);
-
-/* ---- process.c ---- */
-
-/* Notes an event of a part, after it was changed, if it tells of a process, or of a part's first thread. */
-void thrum__world_note_process(struct world *, uint32_t part, const struct thrum_event *);
-/* Makes the event by which the task of a process waits for the process's own thread, if there is one to
- * give. */
-bool thrum__world_give_process(struct world *, int64_t time, struct thrum_event *);
 
 #endif

@@ -12,7 +12,6 @@
  *   estimate.c  a time within the bounds of each clock
  *   times.c   the common time
  *   off_cpu.c what a kernel's trace tells of the threads of recordings
- *   process.c the tasks of processes, and the processes' own threads
  *   bundle.c  several recordings in one file
  *   memory.c  a file in memory
  *
