@@ -135,6 +135,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
 	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
 	X(BEGINS_NOTHING, "begins-nothing") /* ends and begins no task, as other and its like did */ \
+	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
@@ -184,7 +185,8 @@ struct thrum__step {
 	 * recorded any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others
 	 * in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
 	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many.
-	 * ENDS_UNSERVED: how many more did so. BEGINS_NOTHING: 1 if it failed. */
+	 * ENDS_UNSERVED: how many more did so. BEGINS_NOTHING: 1 if it failed.
+	 * SKIPS: in how many rounds it did. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

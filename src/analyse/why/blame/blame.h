@@ -19,6 +19,7 @@
  *	dropped.c   tells which request ended and began nothing, as its like did
  *	loops.c     tells which handle keeps a thread's loop
  *	merged.c    tells which wake-ups became one
+ *	skipped.c   tells which thread left a signal out once
  *	rounds.c    tells who didn't serve an object this time, as all others did
  *
  * Private to analyse/why.
@@ -274,6 +275,13 @@ struct thrum__why_dropped {
  * connection that was made anew, after which the program is silent; or the end of a child that another call
  * took, likewise. O(tasks), if so. */
 struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
+
+/* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
+
+/* If a finding is but possible and its leaf a condition, adds a step for the only thread that once left out a
+ * signal which it gave in all its other rounds, and on which the leaf depends. O(edges of the threads). */
+void thrum__why_add_skipped(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 
