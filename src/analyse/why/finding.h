@@ -130,13 +130,14 @@ const char *thrum__why_certainty_name(int certainty);
 	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again, because of other */ \
-	X(NOT_AGAIN, "not-again")           /* ran, and was not started again; other needs it */ \
-	X(UNTAKEN, "untaken")               /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
-	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
-	X(BEGINS_NOTHING, "begins-nothing") /* ends and begins no task, as other and its like did */ \
-	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
-	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
+	X(NOT_AGAIN, "not-again")   /* ran, and was not started again; other needs it */ \
+	X(UNTAKEN, "untaken")       /* puts something into other; nobody takes it */ \
+	X(LEFT_QUEUE, "left-queue") /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")   /* a handle in the loop of other; more were closed */ \
+	X(BEGINS_NOTHING, \
+		"begins-nothing") /* ends and begins no task, as other and its like did */ \
+	X(SKIPS, "skips")         /* doesn't signal other once, as it does in all other rounds */ \
+	X(LOGGED, "logged")       /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \

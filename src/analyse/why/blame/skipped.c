@@ -50,7 +50,7 @@ static void note_begin(struct rounds *rounds, const struct thrum__model *model, 
 	on = key == THRUM__NONE ? KEYS : index_of(rounds->on, &rounds->on_count, key);
 	if (on == KEYS)
 		return;
-	/* What was left out in the last one may yet come. */
+	/* In the last one the signal may yet come. */
 	for (unsigned i = 0; i < rounds->signalled_count && on < before; i++) {
 		struct round *round = &rounds->of[on][i];
 
