@@ -98,8 +98,8 @@ void thrum__adapt_lock_file_used(int folder, const char *path);
 /* The calling thread took a child that had ended, there. is_quick: by a call that never waits; else the
  * call waited for `process` alone, or for any (-1). */
 void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
-/* A call for this child found none. If a call for any child took it, elsewhere, records a request that failed.
- * Keeps errno. */
+/* A call for this child found none. If a call for any child took it, elsewhere, records a request that
+ * failed. Keeps errno. */
 void thrum__adapt_child_missing(pid_t process, const void *caller);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);

@@ -135,17 +135,18 @@ const char *thrum__why_certainty_name(int certainty);
 	X(LEFT_QUEUE, "left-queue") /* took job after job at other, and ended */ \
 	X(LEFT_OPEN, "left-open")   /* a handle in the loop of other; more were closed */ \
 	X(BEGINS_NOTHING, \
-		"begins-nothing")         /* ends and begins no task, as other and its like did */ \
-	X(LOGGED, "logged")               /* writes a log line meanwhile */ \
-	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
-	X(ENDS_UNSERVED, "ends-unserved") /* ended without serving other, as its like did */ \
-	X(TAKES_LOCK, "takes-lock")       /* takes the lock of other, a condition */ \
-	X(MISSES_ROUND, "misses-round")   /* doesn't serve other this time, as all others do */ \
-	X(MERGED, "merged")               /* runs once for several wake-ups by other */ \
-	X(MAY_SIGNAL, "may-signal")       /* may be to signal other, but waits, as all do */ \
-	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
-	X(READS_NO_MORE, "reads-no-more") /* doesn't read any more, though other writes to it */ \
-	X(SERVES, "serves")               /* alone serves the object `other` */ \
+		"begins-nothing") /* ends and begins no task, as other and its like did */ \
+	X(SKIPS, "skips")         /* doesn't signal other once, as it does in all other rounds */ \
+	X(LOGGED, "logged")       /* writes a log line meanwhile */ \
+	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
+	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
+	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
+	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
+	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
+	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
+	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
+	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
+	X(SERVES, "serves")                 /* alone serves the object `other` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
 	X(SERVES_ITSELF, "serves-itself")   /* serves other, as others do: they all wait for it */ \
 	X(WOKEN, "woken")                   /* goes on after other ended, for which more waited */ \
@@ -185,7 +186,7 @@ struct thrum__step {
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how many more did so.
-	 * BEGINS_NOTHING: 1 if it failed. */
+	 * BEGINS_NOTHING: 1 if it failed. SKIPS: in how many rounds it did. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

@@ -20,6 +20,7 @@
  *	loops.c     tells which handle keeps a thread's loop
  *	merged.c    tells which wake-ups became one
  *	handed.c    tells who got the leaf, and dropped it
+ *	skipped.c   tells which thread left a signal out once
  *	rounds.c    tells who didn't serve an object this time, as all others did
  *
  * Private to analyse/why.
@@ -273,13 +274,21 @@ uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t objec
 /* A request that ended in a thread's loop and began no task, though those like it did. */
 struct thrum__why_dropped {
 	uint32_t task; /* NONE: there is none, or several */
-	uint32_t like; /* the latest of those that did; NONE: the task stands for a child that was taken */
+	uint32_t
+		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
 };
 
 /* Finds it where nothing but timers goes on in the program: of many requests of one call site, or a
  * connection that was made anew, after which the program is silent; or the end of a child that another call
  * took, likewise. O(tasks), if so. */
 struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
+
+/* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
+
+/* If a finding is but possible and its leaf a condition, adds a step for the only thread that once left out a
+ * signal which it gave in all its other rounds, and on which the leaf depends. O(edges of the threads). */
+void thrum__why_add_skipped(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ static bool is_without_effect(const struct thrum__model *model, uint32_t task)
 	return note == UINT32_MAX || note < model->notes.first;
 }
 
-/* ---- Of many ------------------------------------------------------------------------------------ */
+/* ---- One of many ------------------------------------------------------------------------------------ */
 
 static void count(const struct thrum__model *model, uint32_t lane, struct site *sites)
 {
@@ -208,7 +208,7 @@ struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search,
 	found = search->is_silent ? taken_child(model, lane) : found;
 	if (found.task != THRUM__NONE)
 		return found;
-	/* What may still come from outside may be all that it waits for. */
+	/* It may wait for no more than something from outside. */
 	if (!thrum__why_awaits_outside(model, own, 1, false))
 		found = one_of_many(model, lane);
 	else if (search->is_silent && !is_server(search))

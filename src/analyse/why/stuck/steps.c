@@ -540,6 +540,7 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
 	covered = add_cause(finding, search, path, missed, blame);
+	thrum__why_add_skipped(finding, search, path);
 	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)

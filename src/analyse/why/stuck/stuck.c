@@ -375,7 +375,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 }
 
 /* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
- * peers, is due at no time, and has no loop that a forgotten handle keeps or in which a request was dropped. */
+ * peers, is due at no time, and has no loop that a forgotten handle
+ * keeps, or in which a request was dropped. */
 static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
