@@ -373,9 +373,27 @@ static bool note_nothing(struct lane *lane, const struct thrum__record *record, 
 	return true;
 }
 
+static bool fast_link(enum thrum__record_type type, const void *key, size_t size)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+
+	if (size > FAST_KEY)
+		return false;
+	struct fast_event event = begin_event(TSC, thread, lane, type);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if (is_beyond(event.gap))
+		return abandon_event(thread);
+	event.at[HEADER] = (uint8_t)size;
+	memcpy(event.at + HEADER + 1, key, size);
+	return finish_event(thread, lane, event, HEADER + 1 + size);
+}
+
 static void write_link(enum thrum__record_type type, const void *key, size_t size)
 {
-	if (key)
+	if (key && !fast_link(type, key, size))
 		thrum__record_write(&(struct thrum__record){.type = type,
 			.key = key,
 			.key_size = (uint8_t)(size < THRUM_KEY_MAX ? size : THRUM_KEY_MAX)});

@@ -15,6 +15,7 @@
 #define HEADER THRUM__COMPACT_SIZE
 /* The longest text of a fast event, with its NUL, in bytes: a medium text. */
 #define FAST_TEXT 48
+#define FAST_KEY (FAST_EVENT_MAX - HEADER - 1) /* the longest key, in bytes */
 
 /* TSC: the inline variant, which does nothing unless the clock is the time stamp counter. ANY: the
  * variant for any clock. */

@@ -256,6 +256,16 @@ void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
 		thrum__record_live_label(lane->recorder, id, c->label);
 }
 
+/* Copies as much of a label that is too long as there is room for, which is all zeros. */
+static void cut_label(char *to, size_t room, const char *label)
+{
+	size_t length = room - 1;
+
+	while (length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80)
+		length--;
+	memcpy(to, label, length);
+}
+
 void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label)
 {
 	struct thrum__live_task *cell = find_cell(r, id);
@@ -267,15 +277,14 @@ void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label
 		uint64_t words[sizeof cell->label / 8];
 	} copy = {{0}}; /* a medium text fits */
 	struct medium_text text = read_medium_text(label);
-	bool cut = text.size == 0;
-	size_t length = sizeof copy.text - 1;
+	unsigned flags = THRUM__LIVE_LABELLED;
 
-	while (cut && length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80)
-		length--;
-	if (cut)
-		memcpy(copy.text, label, length);
-	else
+	if (LIKELY(text.size)) {
 		put_medium_text(copy.text, text);
+	} else {
+		flags |= THRUM__LIVE_CUT;
+		cut_label(copy.text, sizeof copy.text, label);
+	}
 	/* Stored in words, because another thread may do the same. */
 	for (size_t i = 0; i < sizeof copy.words / sizeof *copy.words; i++)
 		__atomic_store_n((thrum__word *)(void *)cell->label + i, copy.words[i],
@@ -283,8 +292,7 @@ void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label
 	if (atomic_load_explicit(&cell->flags, memory_order_relaxed) & THRUM__LIVE_CUT)
 		atomic_fetch_and_explicit(&cell->flags, (uint8_t)~THRUM__LIVE_CUT,
 			memory_order_relaxed);
-	thrum__record_live_flag(r, id,
-		cut ? THRUM__LIVE_LABELLED | THRUM__LIVE_CUT : THRUM__LIVE_LABELLED);
+	thrum__record_live_flag(r, id, flags);
 }
 
 void thrum__record_live_flag(struct recorder *r, uint64_t id, unsigned flags)
