@@ -188,8 +188,14 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor of this process that is the other end of a connection; -1: none is known, or the connection
  * has several descriptors. May change errno. */
 int thrum__adapt_socket_peer(int fd);
+/* The same for a Unix socket of any process, by its inode; one of the descriptors if there are several. */
+int thrum__adapt_socket_end_of(uint64_t inode);
+/* Whether the connection of such a socket is in the queue of one that listens. May change errno. */
+bool thrum__adapt_socket_queues(int fd, uint64_t inode);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
+/* Whether a socket has no time limit for reading. */
+bool thrum__adapt_is_patient(int fd);
 /* Whether it is a socket that listens. For any descriptor; may change errno. */
 bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
