@@ -153,6 +153,7 @@ static struct {
 
 static void note_child(pid_t process, const void *caller, bool got_held)
 {
+	caller = thrum__adapt_spawns_at(caller);
 	atomic_store(&children[process % CHILDREN].process, 0);
 	atomic_store(&children[process % CHILDREN].caller, caller);
 	atomic_store(&children[process % CHILDREN].got_held, got_held);

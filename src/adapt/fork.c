@@ -197,6 +197,7 @@ void thrum__adapt_fork_begins(void)
 	memset(thrum__adapt_watched, 0, sizeof thrum__adapt_watched);
 	atomic_store(&thrum__adapt_look_counts[0], 0);
 	thrum__adapt_children_left();
+	thrum__adapt_accepts_left();
 	thrum__adapt_watches_left();
 	thrum__adapt_unsent_left();
 	thrum__adapt_removed_left();

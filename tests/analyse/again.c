@@ -3,6 +3,7 @@
  * no fault. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -130,6 +131,70 @@ static void all_events_had_a_time_out(void **state)
 	expect(-1, 0, 0, 0);
 }
 
+/* ---- Timers for the case that no answer comes ------------------------------------------------------ */
+
+/* A timer asks by the stream 4, on which the server 6 waits; by then it has made another one, 20 later, unless
+ * it doesn't. */
+static void tell_question(int at, int timer, bool is_followed)
+{
+	story_tell("%d" MS "switch %d\n", at, timer);
+	story_tell("%d" MS "signal %d 4 =1\n%d" MS "read 6 4\n%d" MS "wait 6 4\n", at, timer, at,
+		at);
+	if (is_followed)
+		story_tell("%d" MS "create %d %d timer =8\n%d" MS "label %d \"timer on_retry\n", at,
+			timer, timer + 20, at, timer + 20);
+	story_tell("%d" MS "switch 1\n%d" MS "resolve 1 %d\n", at, at, timer);
+}
+
+/* The watch 5 gets an answer, ends what was made for the case that none comes, and signals the condition. */
+static void tell_answer(int at, int retry)
+{
+	story_tell("%d" MS "switch 5\n", at);
+	if (retry)
+		story_tell("%d" MS "resolve 5 %d\n", at, retry);
+	story_tell("%d" MS "signal 5 3 =1\n%d" MS "read 2 3\n%d" MS "wait 2 3\n", at, at, at);
+	story_tell("%d" MS "switch 1\n", at);
+}
+
+/* The mixer waits for the condition 3, which the watch signals after each answer to a timer, of which so many
+ * get none. Then the last one's own timer asks again; it makes one, or not. */
+static void tell_questions(int rounds, int unmade, bool asks_again, bool is_followed)
+{
+	begin();
+	story_tell("1" MS "create 1 3 condition\n1" MS "label 3 \"renewed\n");
+	story_tell("1" MS "create 1 4 stream\n1" MS "label 4 \"socket\n");
+	story_tell("1" MS "create 1 5 handle\n1" MS "label 5 \"watch on_answer\n");
+	story_tell("1" MS "create 1 6 task\n1" MS "label 6 \"server\n1" MS "wait 6 4\n1" MS
+		   "wait 2 3\n");
+	for (int i = 0; i < rounds; i++) {
+		int at = 10 * (i + 1), timer = 10 + i;
+
+		story_tell("%d" MS "create 1 %d timer =7\n%d" MS "label %d \"timer on_due\n", at,
+			timer, at, timer);
+		tell_question(at + 1, timer, i != unmade);
+		if (i + 1 < rounds)
+			tell_answer(at + 2, i == unmade ? 0 : timer + 20);
+	}
+	if (asks_again)
+		tell_question(10 * (rounds + 1), 29 + rounds, is_followed);
+}
+
+static void nobody_asks_again(void **state)
+{
+	tell_questions(4, -1, true, false);
+	expect(THRUM__STEP_NOT_AGAIN, 33, 3, 0);
+	tell_questions(3, -1, true, false);
+	expect(THRUM__STEP_NOT_AGAIN, 32, 3, 0);
+	tell_questions(2, -1, true, false); /* too seldom answered to be a habit */
+	expect(-1, 0, 0, 0);
+	tell_questions(4, 1, true, false); /* one asked before without another one */
+	expect(-1, 0, 0, 0);
+	tell_questions(4, -1, true, true); /* it will ask again */
+	expect(-1, 0, 0, 0);
+	tell_questions(4, -1, false, false); /* so will this one */
+	expect(-1, 0, 0, 0);
+}
+
 /* ---- The last timer ------------------------------------------------------------------------------ */
 
 /* Four clients get their answers at once, and the last one none. The timer 5 runs once, at a time. */
@@ -206,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_source_is_not_made_again),
 		cmocka_unit_test(all_events_had_a_time_out),
+		cmocka_unit_test(nobody_asks_again),
 		cmocka_unit_test(the_last_timer_is_not_started_again),
 		cmocka_unit_test(a_timer_puts_another_one_off),
 	};

@@ -11,7 +11,7 @@
 
 #define NAPPERS 4 /* further ones are never known */
 
-/* What the looks of one wait saw. All bytes are 0 when the wait begins. */
+/* These threads were seen by the looks of one wait. All bytes are 0 when the wait begins. */
 struct naps {
 	struct napper {
 		uint32_t tid; /* 0: it is free */

@@ -14,6 +14,7 @@ static struct thrum_site sites[SITES];
 static struct thrum_site elsewhere = {.file = "?", .function = "?"};
 
 __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+__thread const void *thrum__adapt_spawner __attribute__((tls_model("initial-exec")));
 
 const void *thrum__adapt_caller(const void *caller)
 {

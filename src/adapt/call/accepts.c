@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -110,6 +111,12 @@ thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 	return THRUM_TASK_NONE;
 }
 
+void thrum__adapt_accepts_left(void)
+{
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		atomic_store(&thrum__adapt_accepters[fd], 0);
+}
+
 /* ---- Connections in the queue ------------------------------------------------------------------ */
 
 /* The only thread that may accept the connection of a Unix socket, if none has; else NONE. */
@@ -180,6 +187,46 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 		pause = pause < LOOK_LAST ? pause * 2 : pause;
 	} while (true);
 	errno = error;
+}
+
+/* ---- Processes that ask ------------------------------------------------------------------------- */
+
+bool thrum__adapt_accepts_alone(void)
+{
+	uint32_t tid = thrum__port_tid();
+
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (atomic_load(&thrum__adapt_accepters[fd]) == tid)
+			return true;
+	return false;
+}
+
+/* Whether a connection is one to a socket from which the calling thread alone accepts, and what came over it
+ * is unread. */
+static bool is_left_here(int fd)
+{
+	struct sockaddr_un own;
+	socklen_t size = sizeof own;
+	int unread = 0;
+
+	return getsockname(fd, (struct sockaddr *)&own, &size) == 0 && own.sun_family == AF_UNIX &&
+		thrum__adapt_accepter((struct sockaddr *)&own, size) == thrum_task_current() &&
+		ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
+int thrum__adapt_asked_by(uint64_t socket, bool *is_queued)
+{
+	uint32_t tid = thrum__port_tid();
+	int end;
+
+	*is_queued = true;
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (atomic_load(&thrum__adapt_accepters[fd]) == tid &&
+			thrum__adapt_socket_queues(fd, socket))
+			return fd;
+	*is_queued = false;
+	end = thrum__adapt_socket_end_of(socket);
+	return end >= 0 && is_left_here(end) ? end : -1;
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------- */

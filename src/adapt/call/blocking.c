@@ -312,7 +312,8 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process,
 
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1,
+		thrum__adapt_spawns_at(caller));
 	/* Nothing but the child's end wakes one who looks. */
 	if ((process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -73,9 +74,20 @@ static bool is_loopback(const struct end *end)
 		memcmp(end->address, six, sizeof six) == 0;
 }
 
-/* Asks for the inode of a Unix socket's other end; 0: nobody has accepted it yet. Returns false if the kernel
- * doesn't tell. */
-static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
+#define QUEUED 128 /* connections of a queue that are looked at */
+
+/* The kernel's answer: it has one attribute, or none. */
+struct answer {
+	struct nlmsghdr head;
+	struct unix_diag_msg body;
+	struct rtattr part;
+	uint32_t inodes[QUEUED];
+};
+
+/* Asks for an attribute of a Unix socket: its other end, or those who are in its queue. Returns how many
+ * inodes the answer has; -1: the kernel doesn't tell. */
+static long ask_kernel(int netlink, ino_t inode, uint32_t show, int attribute,
+	struct answer *answer)
 {
 	struct {
 		struct nlmsghdr head;
@@ -86,24 +98,20 @@ static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
 		.body = {.sdiag_family = AF_UNIX,
 			.udiag_states = UINT32_MAX,
 			.udiag_ino = (uint32_t)inode,
-			.udiag_show = UDIAG_SHOW_PEER,
+			.udiag_show = show,
 			.udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
-	struct {
-		struct nlmsghdr head;
-		struct unix_diag_msg body;
-		struct rtattr part; /* the only one */
-		uint32_t peer;
-	} answer;
+	const long before = (long)offsetof(struct answer, inodes);
 	long size;
 
 	if (syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) < 0)
-		return false;
-	size = syscall(SYS_recvfrom, netlink, &answer, sizeof answer, MSG_DONTWAIT, NULL, NULL);
-	if (size < (long)(sizeof answer.head + sizeof answer.body) ||
-		answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return false;
-	*peer = size == sizeof answer && answer.part.rta_type == UNIX_DIAG_PEER ? answer.peer : 0;
-	return true;
+		return -1;
+	size = syscall(SYS_recvfrom, netlink, answer, sizeof *answer, MSG_DONTWAIT, NULL, NULL);
+	if (size < (long)(sizeof answer->head + sizeof answer->body) ||
+		answer->head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return -1;
+	return size > before && answer->part.rta_type == attribute
+		? (size - before) / (long)sizeof *answer->inodes
+		: 0;
 }
 
 static int open_netlink(void)
@@ -111,6 +119,16 @@ static int open_netlink(void)
 	return thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 					 NETLINK_SOCK_DIAG),
 		thrum__adapt_process_is_single(getpid()));
+}
+
+static long ask(ino_t inode, uint32_t show, int attribute, struct answer *answer)
+{
+	int netlink = open_netlink();
+	long count = netlink < 0 ? -1 : ask_kernel(netlink, inode, show, attribute, answer);
+
+	if (netlink >= 0)
+		syscall(SYS_close, netlink);
+	return count;
 }
 
 /* Whether a Unix socket has a name. */
@@ -122,12 +140,11 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	int netlink = open_netlink();
-	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
+	struct answer answer;
+	long count = ask(own, UDIAG_SHOW_PEER, UNIX_DIAG_PEER, &answer);
 
-	if (netlink >= 0)
-		syscall(SYS_close, netlink);
-	return !answered ? NEVER : *peer ? FOUND : NOT_YET;
+	*peer = count > 0 ? answer.inodes[0] : 0;
+	return count < 0 ? NEVER : *peer ? FOUND : NOT_YET;
 }
 
 /* A socket that listens, and those that wait in its queue. */
@@ -201,12 +218,17 @@ static uint32_t find_listener(int netlink, uint32_t inode)
 bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens)
 {
 	int netlink = open_netlink();
+	struct answer answer;
 	uint32_t peer = 0;
+	long count;
 
 	*listens = false;
 	if (netlink < 0)
 		return false;
-	if (ask_kernel(netlink, (ino_t)inode, &peer) && !peer) {
+	count = ask_kernel(netlink, (ino_t)inode, UDIAG_SHOW_PEER, UNIX_DIAG_PEER, &answer);
+	if (count > 0) {
+		peer = answer.inodes[0];
+	} else if (count == 0) {
 		peer = find_listener(netlink, (uint32_t)inode);
 		*listens = peer != 0;
 	}
@@ -231,6 +253,14 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 		memcpy(ends[0].address, &(uint32_t){(uint32_t)file.st_ino}, sizeof peer);
 	memcpy(ends[1].address, &peer, sizeof peer);
 	return found;
+}
+
+bool thrum__adapt_is_patient(int fd)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+
+	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || !timerisset(&limit);
 }
 
 bool thrum__adapt_listens(int fd)
@@ -434,6 +464,32 @@ int thrum__adapt_socket_peer(int fd)
 	if (find_addresses(fd, &search) && (!search.is_unix || find_inode(fd, &search.peer)))
 		thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
 	return search.is_doubled ? -1 : search.found;
+}
+
+int thrum__adapt_socket_end_of(uint64_t inode)
+{
+	struct search search = {.is_unix = true, .fd = -1, .found = -1};
+	uint32_t peer = 0;
+
+	if (find_peer((ino_t)inode, &peer) != FOUND)
+		return -1;
+	memcpy(search.peer.address, &peer, sizeof peer);
+	thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
+	return search.found;
+}
+
+bool thrum__adapt_socket_queues(int fd, uint64_t inode)
+{
+	struct answer answer;
+	struct stat file;
+	long count = fstat(fd, &file) == 0
+		? ask(file.st_ino, UDIAG_SHOW_ICONS, UNIX_DIAG_ICONS, &answer)
+		: -1;
+
+	for (long i = 0; i < count && i < QUEUED; i++)
+		if (answer.inodes[i] == (uint32_t)inode)
+			return true;
+	return false;
 }
 
 void thrum__adapt_socket_forget(unsigned fd)

@@ -3,7 +3,8 @@
  * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
  * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the same stack,
  * so that those that fork or change the stack work as ever (with optimisation). A wait for a condition of the
- * program is recorded as such.
+ * program is recorded as such. A wait of GLib's for a child that it started has the place of the program's
+ * call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -154,3 +155,32 @@ STAND_IN void g_cond_clear(GCond *condition)
 		thrum__adapt_object_end(condition);
 	real_g_cond_clear(CALLER)(condition);
 }
+
+/* ---- Children ---------------------------------------------------------------------------------- */
+
+REAL(g_spawn_sync)
+REAL(g_spawn_command_line_sync)
+
+static void end_spawn(const void *const *before)
+{
+	thrum__adapt_spawner = *before;
+}
+
+/* GLib starts the child and waits for it: the program does so where it calls GLib. */
+#define SPAWNS(name, parameters, arguments) \
+	STAND_IN gboolean name parameters \
+	{ \
+		const void *before __attribute__((cleanup(end_spawn))) = thrum__adapt_spawner; \
+\
+		thrum__adapt_spawner = CALLER; \
+		return real_##name(CALLER) arguments; \
+	}
+
+SPAWNS(g_spawn_sync,
+	(const gchar *folder, gchar **words, gchar **environment, GSpawnFlags flags,
+		GSpawnChildSetupFunc setup, gpointer data, gchar **output, gchar **errors,
+		gint *status, GError **error),
+	(folder, words, environment, flags, setup, data, output, errors, status, error))
+SPAWNS(g_spawn_command_line_sync,
+	(const gchar *line, gchar **output, gchar **errors, gint *status, GError **error),
+	(line, output, errors, status, error))

@@ -189,8 +189,6 @@ void thrum__adapt_stopped_over(int fd);
 void thrum__adapt_stopped_left(void);
 /* Waits for a moment: other threads that look from time to time may do so just now. */
 void thrum__adapt_look_settle(void);
-/* Whether a socket has no time limit for reading. */
-bool thrum__adapt_is_patient(int fd);
 
 /* ---- spins.c ---- */
 

@@ -97,14 +97,6 @@ void thrum__adapt_look_settle(void)
 	real_poll(NULL)(NULL, 0, SETTLE);
 }
 
-bool thrum__adapt_is_patient(int fd)
-{
-	struct timeval limit = {0, 0};
-	socklen_t size = sizeof limit;
-
-	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || !timerisset(&limit);
-}
-
 static bool is_own_pipe(int fd)
 {
 	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&

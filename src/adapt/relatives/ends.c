@@ -510,6 +510,7 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
 					thrum__adapt_has_unread() ||
 					thrum__adapt_files_are_own(-1) ||
+					thrum__adapt_accepts_alone() ||
 					thrum__adapt_has_sent_to(child)
 			   : is_single && find_children(&looked)) &&
 		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {

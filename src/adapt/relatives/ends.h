@@ -81,13 +81,17 @@ struct step {
 		FILE_LOCK,
 		STOP,
 		SIGNAL,
+		QUEUE,
+		ANSWER,
 		PROCESS
-	} sort;     /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
+	} sort; /* STOP: it is stopped by a signal. QUEUE, ANSWER: it asks the thread that waits, which
+	             * hasn't accepted, or read, what it sent. PROCESS: the one of the next step */
 	int signal; /* SIGNAL: which it holds back */
 	struct forked_wait lock;
 	struct end end;
 	struct file_lock file;
-	struct holder holder; /* who has the end or the file's lock for which it waits */
+	struct holder
+		holder; /* who has the end or the file's lock for which it waits, or is asked */
 };
 #define STEPS 4
 /* Follows the waits of a process: for an end that one process has, or for its child. Returns the number of

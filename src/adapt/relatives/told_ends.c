@@ -186,6 +186,20 @@ static thrum_task make_process(struct wait *wait, const struct look *look, const
 		label, caller ? caller : wait->caller);
 }
 
+/* Makes that of the answer to a process which asks the thread that waits. */
+static thrum_task make_answer(struct wait *wait, const struct step *step)
+{
+	char label[PROCESS_TEXT + CALL_MAX + 40], *to;
+	thrum_task task;
+
+	to = stpcpy(label, step->sort == QUEUE ? "accept from socket " : "answer by socket ");
+	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)step->holder.at), " for ");
+	*put_name(to, step->process) = '\0';
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_wait(task, wait->task);
+	return task;
+}
+
 /* Makes the task of what a process waits for in vain; NONE: that is another process, or it may come. */
 static thrum_task make_awaited(struct wait *wait, const struct look *look, const struct step *step)
 {
@@ -195,6 +209,8 @@ static thrum_task make_awaited(struct wait *wait, const struct look *look, const
 	case LOCK: return make_lock(wait, look, &step->lock);
 	case STOP: return thrum__adapt_ends_make_stop(wait, step->process);
 	case SIGNAL: return make_signal(wait, step);
+	case QUEUE:
+	case ANSWER: return make_answer(wait, step);
 	case END:
 		return thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
 			step->holder.at);
@@ -262,7 +278,8 @@ static bool tell_process(struct wait *wait, const struct look *look, struct name
 	unsigned count = thrum__adapt_vain_steps(look, process, steps);
 
 	for (unsigned i = 0; i < count; i++)
-		if (steps[i].sort == END && thrum__adapt_ends_elsewhere(look, &steps[i].end))
+		if ((steps[i].sort == END || steps[i].sort == QUEUE || steps[i].sort == ANSWER) &&
+			thrum__adapt_ends_elsewhere(look, &steps[i].end))
 			steps[0].is_vain = false;
 	if (!steps[0].is_vain)
 		count = 1;

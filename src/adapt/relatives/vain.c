@@ -6,11 +6,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
@@ -323,6 +325,68 @@ static pid_t judge_file(const struct look *look, struct step *step)
 	return end_judging(look, step, &judged);
 }
 
+/* Whether the socket of a process has no time limit for reading. */
+static bool is_patient(pid_t process, int fd)
+{
+	bool is_single = thrum__adapt_process_is_single(getpid()), is = false;
+	int of = thrum__adapt_hide(syscall(SYS_pidfd_open, process, 0), is_single), copy = -1;
+
+	if (of >= 0)
+		copy = thrum__adapt_hide(syscall(SYS_pidfd_getfd, of, fd, 0), is_single);
+	if (copy >= 0) {
+		is = thrum__adapt_is_patient(copy);
+		syscall(SYS_close, copy);
+	}
+	if (of >= 0)
+		syscall(SYS_close, of);
+	return is;
+}
+
+/* Whether a process, whose only thread waits for an answer from a socket, asks the calling thread, and no one
+ * else can answer. */
+static bool is_asked(const struct look *look, struct step *step, const struct process_call *call)
+{
+	char path[64];
+	struct holder holders[PROCESSES];
+	struct statx file;
+	struct stat own;
+	unsigned count;
+	bool writes = false, is_queued;
+	int fd = thrum__adapt_vain_descriptor(look, step->process, call, &writes), at;
+
+	if (fd < 0 || writes || !thrum__adapt_accepts_alone() ||
+		!thrum__adapt_process_is_single(step->process))
+		return false;
+	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, step->process), "/fd/"),
+		(uint64_t)fd) = '\0';
+	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) || !S_ISSOCK(file.stx_mode))
+		return false;
+	at = thrum__adapt_asked_by(file.stx_ino, &is_queued);
+	if (at < 0 || fstat(at, &own) != 0 || !(is_queued || others_sleep(look)) ||
+		!is_patient(step->process, fd))
+		return false;
+	step->end = (struct end){own.st_ino, false, true};
+	step->holder = (struct holder){look->self, at, true};
+	step->sort = is_queued ? QUEUE : ANSWER;
+	count = thrum__adapt_ends_holders(look, &step->end, holders);
+	for (unsigned i = 0; i < count; i++)
+		if (holders[i].process != look->self && holders[i].process != step->process &&
+			holders[i].is_meant)
+			return false;
+	return count > 0;
+}
+
+/* Whether a process has handlers for other signals than a shell has, while it waits for a command: that of the
+ * command's end, and that of a user who ends both. */
+static bool has_more_handlers(pid_t process)
+{
+	const uint64_t usual = UINT64_C(1) << (SIGCHLD - 1) | UINT64_C(1) << (SIGINT - 1);
+	struct process_signals signals;
+
+	return thrum__adapt_process_has_handlers(process) &&
+		(!thrum__adapt_process_signals(process, &signals) || signals.handled & ~usual);
+}
+
 /* ---- Steps ------------------------------------------------------------------------------------- */
 
 /* Finds for what a process waits. Returns the process that should end that; 0: none, or it isn't known. */
@@ -347,8 +411,10 @@ static pid_t find_step(const struct look *look, struct step *step)
 		return judge_end(look, step);
 	} else if (thrum__adapt_file_lock(step->process, &call, &step->file)) {
 		return judge_file(look, step);
+	} else if (is_asked(look, step, &call)) {
+		step->is_vain = true;
 	} else if (thrum__adapt_process_is_single(step->process) &&
-		!thrum__adapt_process_has_handlers(step->process)) {
+		!has_more_handlers(step->process)) {
 		return find_child(step->process, &call);
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what was not started again, or too often: a timer, an event with a time limit, or a source that is
- * made for each message. The program's own history tells that it should be: so one that is meant to run
+ * made for each message, or in case that no answer to it comes. The program's own history tells that it should be: so one that is meant to run
  * once is never told without somebody who waits for far longer than usual.
  */
 #include <string.h>
@@ -73,6 +73,140 @@ static uint32_t not_remade(const struct thrum__search *search, const struct thru
 	peer = own >= ROUNDS ? thrum__why_peers_of(&search->peers, last) : NULL;
 	return peer && peer->pending == 0 && peer->latest[0] == THRUM__TASK(model, last, created) &&
 			search->gap <= after && (model->end - link->wait.since) / LONGER > longest
+		? last
+		: THRUM__NONE;
+}
+
+/* ---- Timers that were made for each question -------------------------------------------------- */
+
+/* The timer that ran last on a lane since a time, of those that are over; else NONE. */
+static uint32_t last_over(const struct thrum__model *model, uint32_t lane, int64_t since)
+{
+	uint32_t row = model->runs.count;
+
+	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, row) ||
+			THRUM__RUN(model, row, start) <= since)
+			return THRUM__NONE;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) == lane &&
+			thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			!thrum__analyse_task_is_pending(model, task))
+			return task;
+	}
+	return THRUM__NONE;
+}
+
+/* The next signal of an object, from this edge on, back in time; else NONE. */
+static uint32_t signal_from(const struct thrum__model *model, uint32_t edge)
+{
+	for (int i = 0; i < EDGES_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			return edge;
+	return THRUM__NONE;
+}
+
+/* The object that a task signalled last; else NONE. */
+static uint32_t signalled_by(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (int i = 0; i < EDGES_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			return THRUM__EDGE(model, edge, to);
+	return THRUM__NONE;
+}
+
+/* Timers that asked, the last one first, and made another one in case that no answer comes. */
+struct askers {
+	uint32_t task[ROUNDS_BACK], count, answered;
+	int64_t since; /* when the first of them asked */
+};
+
+/* Finds those that asked before `last` did. An answer is a signal of `on` before the next question. Returns
+ * false if others asked, too. */
+static bool find_askers(const struct thrum__model *model, uint32_t last, uint32_t on,
+	struct askers *askers)
+{
+	uint32_t asked = signalled_by(model, last), edge, answer;
+	int64_t next;
+
+	*askers = (struct askers){.count = 0};
+	if (!thrum__model_has_row(&model->tasks, asked) || asked == on)
+		return false;
+	edge = signal_from(model, THRUM__TASK(model, asked, edge_in));
+	answer = signal_from(model, THRUM__TASK(model, on, edge_in));
+	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, from) != last)
+		return false;
+	next = THRUM__EDGE(model, edge, time);
+	while (askers->count < ROUNDS_BACK &&
+		(edge = signal_from(model, THRUM__EDGE(model, edge, prev_in))) != THRUM__NONE) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+
+		if (!thrum__model_has_row(&model->tasks, task) || task == last ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER)
+			return false;
+		while (answer != THRUM__NONE && THRUM__EDGE(model, answer, time) >= next)
+			answer = signal_from(model, THRUM__EDGE(model, answer, prev_in));
+		next = askers->since = THRUM__EDGE(model, edge, time);
+		askers->answered += answer != THRUM__NONE &&
+			THRUM__EDGE(model, answer, time) > next;
+		askers->task[askers->count++] = task;
+	}
+	return true;
+}
+
+/* Whether each of those that asked made a timer like the last one, which made none. */
+static bool all_made(const struct thrum__search *search, uint32_t last, const struct askers *askers)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t row = model->tasks.count, made = 0;
+
+	for (int i = 0; i < RUNS_BACK && row-- > model->tasks.first; i++) {
+		uint32_t maker;
+
+		if (!thrum__model_has_row(&model->tasks, row))
+			break;
+		maker = THRUM__TASK(model, row, creator);
+		if (!thrum__why_is_alike(search, row, last))
+			continue;
+		if (maker == last)
+			return false;
+		for (uint32_t at = 0; at < askers->count; at++)
+			made |= askers->task[at] == maker ? UINT32_C(1) << at : 0;
+	}
+	return made == (UINT32_C(1) << askers->count) - 1;
+}
+
+/* The timer that was the last to ask, if all that did so before made another one like it in case that no answer
+ * comes, and it made none: so nobody asks again, and the only one that serves the waiter can't. Else NONE. */
+static uint32_t not_asked_again(const struct thrum__search *search,
+	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t run = servers->count == 1 ? THRUM__TASK(model, servers->task[0], run)
+					   : THRUM__NONE;
+	const struct thrum__peer *peer;
+	struct askers askers;
+	uint32_t last;
+	int64_t start;
+
+	if (!servers->is_whole || !thrum__model_has_row(&model->runs, run))
+		return THRUM__NONE;
+	last = last_over(model, THRUM__RUN(model, run, lane), link->wait.since);
+	if (last == THRUM__NONE || !find_askers(model, last, link->wait.on, &askers))
+		return THRUM__NONE;
+	start = THRUM__RUN(model, THRUM__TASK(model, last, run), start);
+	peer = thrum__why_peers_of(&search->peers, last);
+	return askers.count >= ROUNDS && askers.answered >= ROUNDS - 1 &&
+			search->gap <= askers.since && model->end - start >= WAIT_MIN &&
+			(model->end - start) / LONGER > start - THRUM__TASK(model, last, created) &&
+			peer && peer->pending == 0 && all_made(search, last, &askers)
 		? last
 		: THRUM__NONE;
 }
@@ -264,6 +398,8 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
 		blame.task = not_remade(search, link);
 		if (blame.task == THRUM__NONE)
 			blame.task = timed_out(search, link, servers);
+		if (blame.task == THRUM__NONE)
+			blame.task = not_asked_again(search, link, servers);
 	}
 	if (blame.task != THRUM__NONE)
 		blame.kind = servers->count > 0 ? THRUM__STEP_NOT_AGAIN : THRUM__STEP_PUT_OFF;

@@ -240,7 +240,8 @@ void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint
 /* ---- Not started again (again.c) -------------------------------------------------------------- */
 
 /* Finds why nobody serves an object any more, for which a link waits: the task that served it was made
- * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again
+ * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again; or
+ * each timer that asked for it made another one in case that no answer comes, but the last one did not
  * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the
  * wait began (PUT_OFF). The kind is -1 if it is none of them. */
 struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struct thrum__why_link *,
