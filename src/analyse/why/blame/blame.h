@@ -17,6 +17,7 @@
  *	mutual.c    tells who may be to signal it, but waits for a condition
  *	again.c     tells what was not started again, or too often
  *	loops.c     tells which handle keeps a thread's loop
+ *	abandoned.c tells which thread ended, and left a task that is ready
  *	merged.c    tells which wake-ups became one
  *	rounds.c    tells who didn't serve an object this time, as all others did
  *
@@ -172,6 +173,13 @@ bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why
  * task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
 bool thrum__why_passed_over(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
+
+/* ---- Tasks that are left (abandoned.c) ------------------------------------------------------- */
+
+/* The thread that ended and left a task: one that is ready and never ran. Sets *count to how many like it ran there.
+ * All others that ran the like rest until there is work, one of them twice as long as any of the like was ready
+ * before it ran. NONE: there is none. */
+uint32_t thrum__why_abandoner(struct thrum__search *, uint32_t task, uint32_t *count);
 
 /* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
 
