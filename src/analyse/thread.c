@@ -66,3 +66,30 @@ bool thrum__analyse_thread_sleeps(const struct thrum__model *model, const struct
 	}
 	return sleeps->count >= SLEEPS_MIN;
 }
+
+bool thrum__analyse_thread_turns(const struct thrum__model *model, uint32_t lane,
+	struct thrum__thread_turns *turns)
+{
+	uint32_t row = model->runs.count;
+
+	*turns = (struct thrum__thread_turns){.timer = THRUM__NONE, .before = THRUM__NONE};
+	if (model->lanes[lane].suspended == THRUM__NONE)
+		return false;
+	while (row-- > model->runs.first && thrum__model_has_row(&model->runs, row)) {
+		uint32_t task = THRUM__RUN(model, row, task);
+
+		if (THRUM__RUN(model, row, lane) != lane || task == model->lanes[lane].task)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, task))
+			break;
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER) {
+			turns->before = task;
+			break;
+		}
+		if (turns->timer == THRUM__NONE)
+			turns->timer = task;
+		turns->count++;
+		turns->since = THRUM__RUN(model, row, start);
+	}
+	return turns->count >= SLEEPS_MIN;
+}

@@ -28,4 +28,16 @@ struct thrum__thread_sleeps {
 bool thrum__analyse_thread_sleeps(const struct thrum__model *, const struct thrum__lane *,
 	struct thrum__thread_sleeps *sleeps);
 
+struct thrum__thread_turns {
+	uint32_t count;  /* how often */
+	uint32_t timer;  /* the latest of them */
+	uint32_t before; /* the task that ran before them, or NONE */
+	int64_t since;   /* when the first one ran */
+};
+
+/* Whether nothing but timers has run for others on a lane till the model's end, again and again. Else *turns is
+ * undefined. O(runs). */
+bool thrum__analyse_thread_turns(const struct thrum__model *, uint32_t lane,
+	struct thrum__thread_turns *turns);
+
 #endif

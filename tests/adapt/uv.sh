@@ -79,6 +79,14 @@ has left why 'eventfd [0-9]+.* of 1 open handle async (on_progress|uv_async\+0x[
 same closed "$programs/uv_async" closed
 has closed why '^no findings'
 
+# Only a timer goes on: that is told, but is no finding. A server may be idle.
+for case in client server; do
+	same "ticks-$case" "$programs/uv_ticks" "$case"
+	has "ticks-$case" why '^no findings'
+	has "ticks-$case" why '^1 thread ran nothing but timers at the end:'
+	has "ticks-$case" why 'timer (tick|uv_ticks\+0x[0-9a-f]+) and such ran [67][0-9] times; .*work .* ran before'
+done
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"

@@ -152,6 +152,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		options->format != WHY_JSON) {
 		why_write_blocked(&out, model);
 		why_write_polling(&out, model);
+		why_write_ticking(&out, model);
 	}
 	if (options->format != WHY_JSON) {
 		clocks_write(&out, load->input.trace, options->times.start, options->times.end);

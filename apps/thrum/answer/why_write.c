@@ -317,6 +317,45 @@ void why_write_polling(struct output *out, const struct thrum__model *model)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
+static void write_turns(struct output *out, const struct thrum__model *model,
+	const struct thrum__thread_turns *turns)
+{
+	size_t begin = output_begin_line(out);
+
+	write_time(out, turns->since);
+	output_text(out, "  ");
+	write_task(out, model, turns->timer);
+	output_text(out, " and such ran ");
+	write_count(out, turns->count, " time", " times");
+	if (turns->before != THRUM__NONE) {
+		output_text(out, "; ");
+		write_task(out, model, turns->before);
+		output_text(out, " ran before");
+	}
+	output_end_line(out, begin, STEP_INDENT);
+}
+
+void why_write_ticking(struct output *out, const struct thrum__model *model)
+{
+	struct thrum__thread_turns turns[THRUM__UNJUDGED_MAX], now;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		if (!thrum__analyse_thread_turns(model, i, &now) ||
+			thrum__base_time_between(now.since, model->end) < BLOCKED_MIN)
+			continue;
+		if (count < THRUM__UNJUDGED_MAX)
+			turns[count] = now;
+		count++;
+	}
+	if (count == 0)
+		return;
+	write_count(out, count, " thread ran nothing but timers at the end:\n",
+		" threads ran nothing but timers at the end:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+		write_turns(out, model, &turns[i]);
+}
+
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t heir;
