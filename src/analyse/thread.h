@@ -35,8 +35,8 @@ struct thrum__thread_turns {
 	int64_t since;   /* when the first one ran */
 };
 
-/* Whether nothing but timers has run for others on a lane till the model's end, again and again. Else *turns is
- * undefined. O(runs). */
+/* Whether nothing but timers has run on a lane till the model's end, again and again, beside its own task.
+ * Else *turns is undefined. O(runs). */
 bool thrum__analyse_thread_turns(const struct thrum__model *, uint32_t lane,
 	struct thrum__thread_turns *turns);
 

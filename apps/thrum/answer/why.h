@@ -43,8 +43,8 @@ void why_write_blocked(struct output *, const struct thrum__model *);
  * poll for what never comes. Writes nothing if there is none. */
 void why_write_polling(struct output *, const struct thrum__model *);
 
-/* Names the threads that ran nothing but timers for the last second or longer, and the task that ran before these: it
- * may have left out to go on. Writes nothing if there is none. */
+/* Names the threads that ran nothing but timers for the last second or longer, and the task that ran before
+ * these: it may have left out to go on. Writes nothing if there is none. */
 void why_write_ticking(struct output *, const struct thrum__model *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells which thread ended and left a task behind: the task was made ready and never ran, those like it ran on
- * that thread, and all other threads where its like ran have rested for so long that they won't take it.
+ * Tells which thread ended and left a task behind: the task was made ready and never ran, those like it ran
+ * on that thread, and all other threads where its like ran have rested for so long that they won't take it.
  */
 #include "analyse/why/blame/blame.h"
 

@@ -169,16 +169,16 @@ bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, ui
 bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 
-/* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke another
- * task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
+/* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke
+ * another task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
 bool thrum__why_passed_over(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 
 /* ---- Tasks that are left (abandoned.c) ------------------------------------------------------- */
 
-/* The thread that ended and left a task: one that is ready and never ran. Sets *count to how many like it ran there.
- * All others that ran the like rest until there is work, one of them twice as long as any of the like was ready
- * before it ran. NONE: there is none. */
+/* The thread that ended and left a task: one that is ready and never ran. Sets *count to how many like it ran
+ * there. All others that ran the like rest until there is work, one of them twice as long as any of the like
+ * was ready before it ran. NONE: there is none. */
 uint32_t thrum__why_abandoner(struct thrum__search *, uint32_t task, uint32_t *count);
 
 /* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
