@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop does some work, and then runs nothing but a timer, until SIGKILL ends it. With the argument "server"
- * it listens as well. Nothing tells whether it should do more: a program may be idle. It knows nothing of thrum.
+ * it listens as well. Nothing tells whether it should do more: a program may be idle. It knows nothing
+ * of thrum.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
