@@ -73,8 +73,6 @@ bool thrum__analyse_thread_turns(const struct thrum__model *model, uint32_t lane
 	uint32_t row = model->runs.count;
 
 	*turns = (struct thrum__thread_turns){.timer = THRUM__NONE, .before = THRUM__NONE};
-	if (model->lanes[lane].suspended == THRUM__NONE)
-		return false;
 	while (row-- > model->runs.first && thrum__model_has_row(&model->runs, row)) {
 		uint32_t task = THRUM__RUN(model, row, task);
 
