@@ -209,6 +209,8 @@ static const struct {
 		"$t doesn't serve $o this time. All others have; each did in the rounds before."},
 	[THRUM__STEP_MERGED] = {"Runs once for $x wake-ups", "by “$o”; several become one",
 		"$t runs once for $x wake-ups by $o: several become one."},
+	[THRUM__STEP_ABANDONS] = {"Ends; it ran $x like “$o”", "which is ready, but never ran",
+		"$t ends; it ran $x like $o, which is ready, but never ran."},
 	[THRUM__STEP_MAY_SIGNAL] = {"May be to signal “$o”", "but waits itself, as all others do",
 		"$t may be to signal $o, but waits itself, as all others do."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",

@@ -71,13 +71,23 @@ has late why '^no findings'
 "$THRUM" dump late.thrum | grep -oE 'label +eventfd [0-9]+.*' | tail -1 | grep 'send' &&
 	wrong "late: old numbers in a name: $("$THRUM" dump late.thrum | grep 'label.*eventfd')"
 
-# Of the handles of one place, all but one were closed: that keeps the loop. libuv's idle pool doesn't.
+# All handles of one place but one were closed: that keeps the loop. libuv's idle pool doesn't.
 same left "$programs/uv_async" left
 has left why '^never resolved \(possible\)'
-has left why 'eventfd [0-9]+.* of 1 open handle async (on_progress|uv_async\+0x[0-9a-f]+), 5 like it closed by (close_progress|uv_async\+0x)'
-"$THRUM" why left.thrum | grep 'deadlock\|libuv.so[^ ]* *: Waits' && wrong 'left: an idle thread of the pool is part of a finding'
+open='of 1 open handle async (on_progress|uv_async\+0x[0-9a-f]+)'
+has left why "eventfd [0-9]+.* $open, 5 like it closed by (close_progress|uv_async\+0x)"
+"$THRUM" why left.thrum | grep 'deadlock\|libuv.so[^ ]* *: Waits' &&
+	wrong 'left: an idle thread of the pool is part of a finding'
 same closed "$programs/uv_async" closed
 has closed why '^no findings'
+
+# Only a timer goes on: that is told, but is no finding. A server may be idle.
+for case in client server; do
+	same "ticks-$case" "$programs/uv_ticks" "$case"
+	has "ticks-$case" why '^no findings'
+	has "ticks-$case" why 'ran nothing but .*timer (tick|uv_ticks\+0x[0-9a-f]+) for the last second or longer'
+	has "ticks-$case" why '^ +[0-9. ]+  #[0-9]+ work '
+done
 
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1

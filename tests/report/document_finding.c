@@ -108,6 +108,7 @@ static const struct {
 	{THRUM__STEP_MISSES_ROUND, 0, 0,
 		"[a] doesn't serve [b] this time. All others have; each did in the rounds before."},
 	{THRUM__STEP_MERGED, 0, 0, "[a] runs once for 0 wake-ups by [b]: several become one."},
+	{THRUM__STEP_ABANDONS, 0, 0, "[a] ends; it ran 0 like [b], which is ready, but never ran."},
 	{THRUM__STEP_MAY_SIGNAL, 0, 0,
 		"[a] may be to signal [b], but waits itself, as all others do."},
 	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},

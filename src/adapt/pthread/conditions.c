@@ -202,8 +202,8 @@ static bool is_new_voice(struct object *object)
 		!(atomic_fetch_or(&object->voices, bit) & bit);
 }
 
-/* Records a signal if a thread waits. Of others, ever fewer are recorded; but at least one of each task, so
- * that all are known that ever signalled. */
+/* Records a signal if a thread waits. Ever fewer of the others are recorded, but at least one of each task:
+ * so all are known that ever signalled. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,

@@ -6,8 +6,8 @@
 #include "analyse/slow/cause.h"
 #include "analyse/slow/slow.h"
 
-/* Permits of a semaphore for which the task waited, that were taken and never given back: those that took them
- * had ended when it went on. */
+/* Permits of a semaphore for which the task waited, that were taken and never given back: those that took
+ * them had ended when it went on. */
 struct thrum__slow_permits {
 	uint32_t semaphore; /* NONE: the cause has none */
 	uint32_t count;

@@ -39,8 +39,8 @@ int thrum__slow_permits_find(const struct thrum__model *model, const struct thru
 	error = thrum__analyse_lock_make(model, permits->semaphore, &lock);
 	if (error < 0)
 		return error;
-	/* Each release was by one that took a permit, or had it from one that did: so these have the others. And
-	 * it counts permits, not events that others post. */
+	/* Each release was by one that took a permit, or had it from one that did: so these have the
+	 * others. And it counts permits, not events that others post. */
 	for (uint32_t i = 0;
 		i < lock.count && lock.released > 0 && lock.strange == 0 && !lock.is_cut; i++) {
 		if (!is_lost(model, &lock.holds[i], before))

@@ -143,6 +143,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
 	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
 	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
+	X(ABANDONS, "abandons")             /* ends; other is ready, and its like ran there */ \
 	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
@@ -154,7 +155,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(ABSENT, "absent")               /* doesn't come to other, a barrier */ \
 	X(ENDS_ABSENT, "ends-absent")     /* ended, and so doesn't come to other, a barrier */ \
 	X(WAKES_ONE, "wakes-one")         /* signals other; one of those that wait is woken */ \
-	X(WOKEN_INSTEAD, "woken-instead") /* is woken, and waits for other again, or ends */ \
+	X(WOKEN_INSTEAD, "woken-instead") /* is woken, and waits for other, or ends */ \
 	X(SIGNALLED_LAST, "signalled-last") /* signalled other last; since then only timers run */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
 	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
@@ -179,13 +180,14 @@ struct thrum__step {
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step.
 	 * HELD_MOST: how often the task and its peers held the lock. NEEDS_LANE: further lanes.
-	 * LOGGED: the note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled
+	 * LOGGED: the note with the line. WAKES_ONE: how many waited. WOKEN_INSTEAD: 1 if it then
+	 * waits for `other`, another condition. SERVER_ENDED: 1 if it signalled
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
 	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others
 	 * wait there. WAITS_FOR: 1 if nothing is known of the other any more. DUE_LATE: 1 if too few
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
-	 * else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how many more did so.
+	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
 	 * BEGINS_NOTHING: 1 if it failed. SKIPS: in how many rounds it did. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */

@@ -56,8 +56,9 @@ struct thrum__search {
 	int64_t endless_since;
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
 	uint32_t lost_count;
-	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */
-	unsigned phase;  /* where stuck.c goes on: with which tasks, and with which of these */
+	uint32_t
+		budget; /* tasks and runs that may still be searched for those to blame and failed tries */
+	unsigned phase; /* where stuck.c goes on: with which tasks, and with which of these */
 	uint32_t at;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two workers sleep until there are jobs. Two jobs come at once: one to merge two parts, and one to make the part
- * that it lacks. There is one signal for both, so that the worker that merges waits for a part that nobody makes. With
- * the argument "healthy" there are two. It knows nothing of thrum.
+ * Two workers sleep until there are jobs. Two jobs come at once: one to merge two parts, and one to make the
+ * part that it lacks. There is one signal for both, so that the worker that merges waits for a part that
+ * nobody makes. With the argument "healthy" there are two. It knows nothing of thrum.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * A thread queues three jobs, and wakes the loop for each, before the loop looks: libuv makes one run of
  * that. Arguments: "one" takes a job a run, so the loop waits in vain; "several" does so, too, beside another
  * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
- * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is done:
- * "left" forgets one.
+ * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is
+ * done: "left" forgets one.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

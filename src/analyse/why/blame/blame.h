@@ -18,6 +18,7 @@
  *	again.c     tells what was not started again, or too often
  *	dropped.c   tells which request ended and began nothing, as its like did
  *	loops.c     tells which handle keeps a thread's loop
+ *	abandoned.c tells which thread ended, and left a task that is ready
  *	merged.c    tells which wake-ups became one
  *	handed.c    tells who got the leaf, and dropped it
  *	skipped.c   tells which thread left a signal out once
@@ -171,10 +172,17 @@ bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, ui
 bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 
-/* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke another
- * task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
+/* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke
+ * another task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
 bool thrum__why_passed_over(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
+
+/* ---- Tasks that are left (abandoned.c) ------------------------------------------------------- */
+
+/* The thread that ended and left a task: one that is ready and never ran. Sets *count to how many like it ran
+ * there. All others that ran the like rest until there is work, one of them twice as long as any of the like
+ * was ready before it ran. NONE: there is none. */
+uint32_t thrum__why_abandoner(struct thrum__search *, uint32_t task, uint32_t *count);
 
 /* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
 

@@ -114,11 +114,20 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t edge, task;
+	unsigned at = finding->step_count;
+	uint32_t edge, task, count;
 	int64_t since;
 
 	if (last && last->is_served)
 		return;
+	task = at < THRUM__STEPS_MAX ? thrum__why_abandoner(search, path->leaf, &count)
+				     : THRUM__NONE;
+	if (task != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_ABANDONS, task, path->leaf,
+			THRUM__TASK(model, task, end), THRUM__NONE);
+		finding->steps[at].more = count;
+		return;
+	}
 	if (add_dropped(finding, search, path->leaf))
 		return;
 	if (thrum__why_is_loop(search, path->leaf)) {

@@ -345,6 +345,16 @@ static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *
 	return true;
 }
 
+/* Whether a thread has ended and left the task for which others wait. */
+static bool is_abandoned(struct thrum__search *search, const struct thrum__why_path *path)
+{
+	uint32_t count;
+
+	return search->is_open && !path->is_unknown && path->circle == THRUM__NONE &&
+		(path->is_marked || path->length > 0) &&
+		thrum__why_abandoner(search, path->leaf, &count) != THRUM__NONE;
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -353,7 +363,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 
 	*subject = path->victim;
 	if (may_be_well(search, path))
-		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path)
+		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
+				is_abandoned(search, path)
 			? THRUM__POSSIBLE
 			: -1;
 	shorten_path(search, path);
