@@ -133,8 +133,8 @@ static void all_events_had_a_time_out(void **state)
 
 /* ---- Timers for the case that no answer comes ------------------------------------------------------ */
 
-/* A timer asks by the stream 4, on which the server 6 waits; by then it has made another one, 20 later, unless
- * it doesn't. */
+/* A timer asks by the stream 4, on which the server 6 waits, and makes another one, 20 later, if that is
+ * followed. */
 static void tell_question(int at, int timer, bool is_followed)
 {
 	story_tell("%d" MS "switch %d\n", at, timer);

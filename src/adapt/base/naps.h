@@ -25,8 +25,8 @@ struct naps {
 
 /* A look of that wait: notes which other threads of this process nap just now. */
 void thrum__adapt_naps_note(struct naps *);
-/* Whether a thread naps, or has just woken from it, and has gone round often enough since the wait began. call:
- * in which it is; NULL: it runs. naps may be NULL: it isn't known. */
+/* Whether a thread naps, or has just woken from it, and has gone round often enough since the wait began.
+ * call: in which it is; NULL: it runs. naps may be NULL: it isn't known. */
 bool thrum__adapt_naps_goes_round(const struct naps *, uint32_t tid,
 	const struct process_call *call);
 

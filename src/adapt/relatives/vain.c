@@ -376,8 +376,8 @@ static bool is_asked(const struct look *look, struct step *step, const struct pr
 	return count > 0;
 }
 
-/* Whether a process has handlers for other signals than a shell has, while it waits for a command: that of the
- * command's end, and that of a user who ends both. */
+/* Whether a process has handlers for other signals than a shell has, while it waits for a command: that of
+ * the command's end, and that of a user who ends both. */
 static bool has_more_handlers(pid_t process)
 {
 	const uint64_t usual = UINT64_C(1) << (SIGCHLD - 1) | UINT64_C(1) << (SIGINT - 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what was not started again, or too often: a timer, an event with a time limit, or a source that is
- * made for each message, or in case that no answer to it comes. The program's own history tells that it should be: so one that is meant to run
- * once is never told without somebody who waits for far longer than usual.
+ * made for each message, or in case that no answer to it comes. The program's own history tells that it
+ * should be: so one that is meant to run once is never told without somebody who waits for far longer than
+ * usual.
  */
 #include <string.h>
 
@@ -183,8 +184,9 @@ static bool all_made(const struct thrum__search *search, uint32_t last, const st
 	return made == (UINT32_C(1) << askers->count) - 1;
 }
 
-/* The timer that was the last to ask, if all that did so before made another one like it in case that no answer
- * comes, and it made none: so nobody asks again, and the only one that serves the waiter can't. Else NONE. */
+/* The timer that was the last to ask, if all that did so before made another one like it in case that no
+ * answer comes, and it made none: so nobody asks again, and the only one that serves the waiter can't. Else
+ * NONE. */
 static uint32_t not_asked_again(const struct thrum__search *search,
 	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
 {
