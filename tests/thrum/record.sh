@@ -192,6 +192,24 @@ lost=$("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { p
 [[ $lost -gt 0 ]] ||
 	wrong "nothing was lost in full.thrum"
 
+# A disk that is too full for the beginning, and one that isn't.
+if unshare -rm true 2>/dev/null; then
+	mkdir small
+	for size in 1G 256K; do
+		unshare -rm sh -c 'mount -t tmpfs -o size=400k none small && cd small &&
+			"$1" record --size="$2" -o x.thrum -- "$0" x' "$programs/every" "$THRUM" $size 2>err
+		status=$?
+		if [[ $size == 256K ]]; then
+			[[ $status == 0 ]] || wrong "a small recording: $status, $(cat err)"
+		else
+			[[ $status == 2 ]] || wrong "a full disk: exit status $status"
+			says 'small: no space: a recording begins with 11\.[0-9] MiB, and 400\.0 KiB are free'
+		fi
+	done
+else
+	echo "skipped in part: nothing can be mounted"
+fi
+
 # A recording goes on when a child outlives the program.
 rm -f ./*.thrum
 # shellcheck disable=SC2016

@@ -50,6 +50,12 @@ for size in 16M 1M; do
 	}
 done
 
+# All is well only if no task that should resolve is pending.
+(THRUM_TRACE=$here/young.thrum "$BUILD/tests/thrum/programs/young") 2>/dev/null
+says 1 '3 tasks that should resolve are pending and not judged:.*#2 answer: .*#4 answer: ' young.thrum
+(THRUM_TRACE=$here/done.thrum "$BUILD/tests/thrum/programs/young" resolves) 2>/dev/null
+says 0 '^no findings' done.thrum
+
 for mirage in "${THRUM_MIRAGE_DATA:-}" "$SOURCE"/../*/data/mirage; do
 	[[ -e $mirage/arp-hang.ctf ]] && break
 done

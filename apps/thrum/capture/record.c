@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #include "capture/recorded.h"
 #include "capture/scheduled.h"
 #include "capture/segments.h"
+#include "format/format.h"
+#include "line/text.h"
 #include "source/zstd.h"
 #include "trace/input.h"
 
@@ -50,9 +53,34 @@ static const char *const full_words[] = {"overwrite", "discard"};
 
 /* ---- Checks before the start ----------------------------------------------------------------- */
 
+/* Whether there is room for the tables, with which a recording begins. */
+static int check_room(const struct record_options *options, const char *directory)
+{
+	struct thrum__header layout = {0};
+	struct statvfs device;
+	char needed[32], left[32];
+	uint64_t least, room;
+
+	if (options->later || statvfs(directory, &device) < 0 || device.f_blocks == 0)
+		return STATUS_OK;
+	if (options->counters_only)
+		thrum__format_lay_out_counters(&layout, (uint64_t)sysconf(_SC_PAGESIZE));
+	else if (thrum__format_lay_out(&layout, options->size, (uint64_t)sysconf(_SC_PAGESIZE)) < 0)
+		return STATUS_OK;
+	least = layout.packet.offset;
+	room = (uint64_t)device.f_bfree * device.f_frsize;
+	if (room >= least)
+		return STATUS_OK;
+	*put_size(needed, least) = *put_size(left, room) = '\0';
+	complain(
+		"%s: no space: a recording begins with %s, and %s are free (a smaller --size needs less)",
+		directory, needed, left);
+	return STATUS_FAILED;
+}
+
 /* Checks that a recording can be created. The recorder itself is silent when it can't create
  * one. */
-static int check_directory(const char *pattern)
+static int check_directory(const struct record_options *options, const char *pattern)
 {
 	char part[PATH_MAX], directory[PATH_MAX];
 	struct stat status;
@@ -67,15 +95,15 @@ static int check_directory(const char *pattern)
 	if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
 		errno = ENOTDIR;
 	else if (access(directory, W_OK | X_OK) == 0)
-		return STATUS_OK;
+		return check_room(options, directory);
 	complain("%s: no recording can be created there: %s", directory, strerror(errno));
 	return STATUS_FAILED;
 }
 
-static int check_place(const char *pattern)
+static int check_place(const struct record_options *options, const char *pattern)
 {
 	char name[PATH_MAX];
-	int status = check_directory(pattern);
+	int status = check_directory(options, pattern);
 
 	if (status == STATUS_OK && pattern_name(pattern, name))
 		status = input_may_replace(name);
@@ -385,7 +413,7 @@ static int record_program(const struct record_options *options, char **program)
 
 	status = pattern_make(options->output, recorded.pattern, sizeof(recorded.pattern));
 	if (status == STATUS_OK)
-		status = check_place(recorded.pattern);
+		status = check_place(options, recorded.pattern);
 	if (status == STATUS_OK)
 		status = set_environment(options, recorded.pattern);
 	if (status == STATUS_OK && options->sched)

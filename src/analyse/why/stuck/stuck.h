@@ -9,6 +9,7 @@
  *	excuse.c    tells whether the leaf may still come
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received
+ *	silence.c   tells whether the program fell silent before it was killed
  *	steps.c     tells the path as steps of a finding
  *
  * blame/ tells who should have ended the leaf. Private to these files.
