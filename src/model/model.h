@@ -471,6 +471,7 @@ struct thrum__awaited {
 	uint32_t waiter; /* the task that stands for it */
 	uint32_t server; /* the task that received the last message of the other direction */
 	uint32_t waits;  /* the task that stands for the other direction's next message, or NONE */
+	int64_t asked;   /* when the server received it */
 };
 
 /* Sets *awaited to that of a key, or returns false if nobody waits for it, or nobody is known who has

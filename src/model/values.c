@@ -370,7 +370,8 @@ bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
 	/* An answer that has come since may be the whole one. */
 	if (!twin || link->awaiting == 0 || twin->taker == 0 || link->sent > twin->taken)
 		return false;
-	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->awaiting - 1};
+	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->awaiting - 1,
+		twin->taken};
 	return true;
 }
 

@@ -89,6 +89,17 @@ for case in client server; do
 	has "ticks-$case" why '^ +[0-9. ]+  #[0-9]+ work '
 done
 
+# A thread gets no answer from a loop of the program: the request that ended last for it is told, unless the
+# thread waits for news.
+same answers "$programs/uv_answers" fine
+has answers why '^no findings'
+same missing "$programs/uv_answers" missing
+has missing why '^never resolved \(likely\)'
+has missing why 'open /missing, then (on_open|uv_answers\+0x[0-9a-f]+).* fails, and begins nothing; .ENOENT'
+has missing why 'thread (ask|uv_answers\+0x[0-9a-f]+): Waits for'
+same news "$programs/uv_answers" news
+has news why '^no findings'
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"

@@ -367,6 +367,7 @@ void thrum__why_end(struct thrum__why_work *work, struct thrum__findings *findin
 	free(work->search.cause);
 	free(work->search.sorts);
 	free(work->search.process);
+	free(work->search.sites);
 	free(work);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Tells which request led to nothing. Each request of a call site begins the next step as it ends: it makes
  * another request or a timer. One of them, such as one that failed, does not, and nothing goes on any more.
- * Or a connection is made anew, and nothing is begun with it, as with the one before. Or the end of a child
- * is lost, as another call took it.
+ * Or it is the last that was done for a question, which nobody answers. Or a connection is made anew, and
+ * nothing is begun with it, as with the one before. Or the end of a child is lost, as another call took it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,10 @@
 
 #define LIKE_MIN 3      /* so many of a call site that began something show that each should */
 #define NOTES_BACK 8192 /* notes that are searched, from the latest back */
+#define SOON 1000000    /* ns from a question to the callback that gets it */
+#define STEPS_MAX 32    /* requests, one after the other, for a question */
 
-/* The requests of a call site that ended in a loop. */
-struct site {
-	uint32_t began, dropped;
-	uint32_t like, found; /* the latest that began something, and the first that didn't */
-};
-
-/* The run of a request in which it ended on that lane, or NONE. */
+/* The run of a request in which it ended on that lane (NONE: on any), or NONE. */
 static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32_t lane)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
@@ -28,7 +24,7 @@ static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
 			(state == THRUM__STATE_RESOLVED || state == THRUM__STATE_FAILED) &&
 			thrum__model_has_row(&model->runs, run) &&
-			THRUM__RUN(model, run, lane) == lane
+			(lane == THRUM__NONE || THRUM__RUN(model, run, lane) == lane)
 		? run
 		: THRUM__NONE;
 }
@@ -72,12 +68,12 @@ static bool is_without_effect(const struct thrum__model *model, uint32_t task)
 
 /* ---- One of many ------------------------------------------------------------------------------------ */
 
-static void count(const struct thrum__model *model, uint32_t lane, struct site *sites)
+static void count(const struct thrum__model *model, uint32_t lane, struct thrum__why_site *sites)
 {
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
 		uint32_t run = last_run(model, task, lane);
-		struct site *site = &sites[THRUM__TASK(model, task, site)];
+		struct thrum__why_site *site = &sites[THRUM__TASK(model, task, site)];
 
 		if (run == THRUM__NONE || site == sites)
 			continue;
@@ -92,7 +88,7 @@ static void count(const struct thrum__model *model, uint32_t lane, struct site *
 
 /* Whether a request of a call site should have begun something, as its like did: also one that began
  * later, since the last one of a series need not. */
-static bool is_dropped(const struct thrum__model *model, const struct site *site)
+static bool is_dropped(const struct thrum__model *model, const struct thrum__why_site *site)
 {
 	return site->dropped > 0 && site->began >= LIKE_MIN &&
 		site->dropped <= site->began / LIKE_MIN && site->like > site->found &&
@@ -104,7 +100,7 @@ static bool is_dropped(const struct thrum__model *model, const struct site *site
 static struct thrum__why_dropped one_of_many(const struct thrum__model *model, uint32_t lane)
 {
 	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
-	struct site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
+	struct thrum__why_site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
 	bool is_failed = false, is_several = false;
 
 	if (!sites)
@@ -122,6 +118,94 @@ static struct thrum__why_dropped one_of_many(const struct thrum__model *model, u
 	}
 	free(sites);
 	return is_several ? (struct thrum__why_dropped){THRUM__NONE, THRUM__NONE} : found;
+}
+
+/* ---- Questions ---------------------------------------------------------------------------------- */
+
+/* The first run on a lane from a time on, but for the thread's own, if it is soon; else NONE. */
+static uint32_t run_soon(const struct thrum__model *model, uint32_t lane, uint32_t thread,
+	int64_t time)
+{
+	uint32_t run = thrum__analyse_run_from(model, time);
+
+	for (; thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) - time < SOON;
+		run++)
+		if (THRUM__RUN(model, run, lane) == lane && THRUM__RUN(model, run, task) != thread)
+			return run;
+	return THRUM__NONE;
+}
+
+/* The last request that a task made in a run, or NONE. */
+static uint32_t last_made(const struct thrum__model *model, uint32_t task, uint32_t run)
+{
+	uint32_t at = thrum__analyse_task_from(model, THRUM__RUN(model, run, start));
+	uint32_t made = THRUM__NONE;
+
+	for (; thrum__model_has_row(&model->tasks, at) &&
+		THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end);
+		at++)
+		if (THRUM__TASK(model, at, creator) == task &&
+			THRUM__TASK(model, at, kind) == THRUM_KIND_REQUEST)
+			made = at;
+	return made;
+}
+
+/* The last of the requests that were made one after the other, since a thread received a question in its
+ * loop at a time; NONE: that hasn't ended in the loop, or none was made. */
+static uint32_t last_for(const struct thrum__model *model, uint32_t lane, uint32_t thread,
+	int64_t time)
+{
+	uint32_t run = run_soon(model, lane, thread, time), last = THRUM__NONE;
+
+	for (int i = 0; i < STEPS_MAX && run != THRUM__NONE; i++) {
+		uint32_t made = last_made(model, THRUM__RUN(model, run, task), run);
+
+		if (made == THRUM__NONE)
+			return last;
+		last = made;
+		run = last_run(model, made, lane);
+	}
+	return THRUM__NONE;
+}
+
+struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *model)
+{
+	struct thrum__why_site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
+
+	if (sites)
+		count(model, THRUM__NONE, sites);
+	return sites;
+}
+
+/* The request that ended last for a question: that of the thread which waits for a handle of a connection,
+ * and gets no answer. */
+static struct thrum__why_dropped unanswered(const struct thrum__search *search, uint32_t handle)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct thrum__awaited awaited;
+
+	for (uint32_t i = THRUM__NONE;
+		(i = thrum__model_next_awaited(model, handle, i)) != THRUM__NONE;) {
+		if (!thrum__model_awaited(model, i, &awaited) ||
+			!thrum__analyse_task_is_pending(model, awaited.server) ||
+			model->end - awaited.asked < THRUM__SOON_OUTSIDE)
+			continue;
+		uint32_t lane = thrum__why_loop_of(model, awaited.server);
+		uint32_t task = lane == THRUM__NONE
+			? THRUM__NONE
+			: last_for(model, lane, awaited.server, awaited.asked);
+
+		if (task == THRUM__NONE || !*thrum__model_task_name(model, task, NULL))
+			continue;
+		const struct thrum__why_site *site = &search->sites[THRUM__TASK(model, task, site)];
+
+		if (site->began >= LIKE_MIN && site->dropped <= site->began / LIKE_MIN &&
+			is_without_effect(model, task))
+			found = (struct thrum__why_dropped){task, site->like};
+	}
+	return found;
 }
 
 /* ---- Made anew ---------------------------------------------------------------------------------- */
@@ -203,6 +287,8 @@ struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search,
 	uint32_t lane = search->is_still && search->gap < 0 ? thrum__why_loop_of(model, thread)
 							    : THRUM__NONE;
 
+	if (search->sites && THRUM__TASK(model, thread, kind) == THRUM_KIND_HANDLE)
+		return unanswered(search, thread);
 	if (lane == THRUM__NONE)
 		return found;
 	found = search->is_silent ? taken_child(model, lane) : found;

@@ -485,9 +485,9 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	if (path->tries > 0)
 		return THRUM__EVIDENCE_WEAK;
 	if (thrum__why_is_broken_timer(search, path) ||
-		(!last &&
-			(thrum__why_last_open(search, path->leaf) != THRUM__NONE ||
-				thrum__why_dropped(search, path->leaf).task != THRUM__NONE)))
+		((!last || kind == THRUM_KIND_HANDLE) &&
+			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
+		(!last && thrum__why_last_open(search, path->leaf) != THRUM__NONE))
 		return THRUM__EVIDENCE_WEAK;
 	if (search->is_deadlocked && is_bound(search, path))
 		return THRUM__EVIDENCE_STRONG;

@@ -481,8 +481,10 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return is_fresh(search, path) || is_harmless_circle(model, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path);
-	if (is_idle_handle(search, path) || is_half_forgotten(model, leaf))
+	if (is_half_forgotten(model, leaf))
 		return true;
+	if (is_idle_handle(search, path))
+		return thrum__why_dropped(search, leaf).task == THRUM__NONE;
 	if (may_come(search, path)) {
 		count_tries(search, path);
 		return path->tries == 0;

@@ -595,6 +595,8 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 			    thrum__analyse_task_is_pending(search->model, lost->receiver))) ||
 		thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
+		(THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_HANDLE &&
+			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		(path->tries == 0 &&
 			(is_deserted(search, path->leaf) ||

@@ -573,6 +573,8 @@ static int begin(struct thrum__search *search)
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
 	search->is_still = thrum__why_is_still(search->model);
+	if (search->is_still && search->model->has_connections && search->gap < 0)
+		search->sites = thrum__why_count_sites(search->model);
 	return thrum__why_find_lost(search);
 }
 
