@@ -239,9 +239,9 @@ struct unsent {
 	uint32_t times;              /* differs if another write fell short */
 	bool is_part;                /* a part of it was sent */
 	uint32_t asked;              /* so often in a row the program asked for room after one */
-	const void *asker;           /* the callback of libevent's event that did so last, or NULL */
-	bool is_asker;               /* which wrote */
-	uint64_t task;               /* that tells of it; 0: none */
+	const void *asker; /* the callback of libevent's event that did so last, or NULL */
+	bool is_asker;     /* which wrote */
+	uint64_t task;     /* that tells of it; 0: none */
 };
 
 /* Such a write, there. Keeps errno. Async-signal-safe. */
