@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Answers that fall short, as there is no room, and whose rest an event of libevent sends. It comes once,
- * and its callback forgets to add it again; with `fine` it doesn't. With `later fine` a timer adds it some time
- * later. It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose
- * calls a handler might end don't look.
+ * Answers that fall short, as there is no room, and whose rest an event of libevent sends. It comes
+ * once, and its callback forgets to add it again; with `fine` it doesn't. With `later fine` a timer adds
+ * it some time later. It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as
+ * threads whose calls a handler might end don't look.
  */
 #define _GNU_SOURCE
 #include <event2/event.h>
