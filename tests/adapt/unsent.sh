@@ -13,6 +13,7 @@ leaves() {
 for case in part line messages; do
 	begin "$case" "$programs/unsent" "$case"
 done
+[[ -x $programs/event_unsent ]] && begin event "$programs/event_unsent"
 wait
 leaves part send_rest
 leaves line send_rest
@@ -23,4 +24,12 @@ for case in part line messages log stream later; do
 	has "fine-$case" why '^no findings'
 	"$THRUM" dump "fine-$case.thrum" | grep 'unsent rest' && wrong "fine-$case: all is sent, or not needed"
 done
+if [[ -x $programs/event_unsent ]]; then
+	has event why 'Waits for .unsent rest for socket [0-9]*, not added again: event on_writable'
+	for case in event later; do
+		same "fine-$case-event" "$programs/event_unsent" "$case" fine
+		has "fine-$case-event" why '^no findings'
+		"$THRUM" dump "fine-$case-event.thrum" | grep 'unsent rest' && wrong "fine-$case-event: all is sent"
+	done
+fi
 exit "$failed"

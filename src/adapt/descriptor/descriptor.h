@@ -238,13 +238,22 @@ struct unsent {
 	const struct thread *thread; /* that wrote */
 	uint32_t times;              /* differs if another write fell short */
 	bool is_part;                /* a part of it was sent */
-	uint64_t task;               /* that tells of it; 0: none */
+	uint32_t asked;              /* so often in a row the program asked for room after one */
+	const void *asker; /* the callback of libevent's event that did so last, or NULL */
+	bool is_asker;     /* which wrote */
+	uint64_t task;     /* that tells of it; 0: none */
 };
 
 /* Such a write, there. Keeps errno. Async-signal-safe. */
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller);
-/* It is noted no more. Only for descriptors that are full. */
+/* A later write took all. Only for descriptors that are full. */
 void thrum__adapt_unsent_over(int fd);
+/* The program asks when there is room. Only for descriptors that are full. */
+void thrum__adapt_unsent_asked(int fd);
+/* It is about to do so by an event of libevent with this callback. */
+void thrum__adapt_unsent_asker(int fd, const void *callback);
+/* This descriptor is about to be closed. Async-signal-safe. */
+void thrum__adapt_unsent_forget(int fd);
 /* Its task ends, if it has one. */
 void thrum__adapt_unsent_end(int fd);
 /* Returns whether one is noted. */

@@ -10,9 +10,19 @@ static struct {
 	struct thread *_Atomic thread;
 	_Atomic uint32_t times;
 	_Atomic bool is_part; /* something was sent, and the rest belongs to it */
+	_Atomic uint32_t asked;
+	const void *_Atomic asker;
+	_Atomic bool is_asker; /* it ran */
 	_Atomic uint64_t task;
 } unsent[UNSENT];
 static _Atomic int used; /* no descriptor from this one on was ever noted */
+
+static bool is_asker(int fd)
+{
+	const void *asker = atomic_load_explicit(&unsent[fd].asker, memory_order_relaxed);
+
+	return asker && thrum__adapt_callback == asker;
+}
 
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 {
@@ -22,6 +32,7 @@ void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 		atomic_store_explicit(&unsent[fd].is_part, is_part, memory_order_relaxed);
 	atomic_store_explicit(&unsent[fd].caller, caller, memory_order_relaxed);
 	atomic_store_explicit(&unsent[fd].thread, thrum__adapt_self, memory_order_relaxed);
+	atomic_store_explicit(&unsent[fd].is_asker, is_asker(fd), memory_order_relaxed);
 	atomic_fetch_add_explicit(&unsent[fd].times, 1, memory_order_relaxed);
 	atomic_fetch_or(&thrum__adapt_descriptors[fd], DESCRIPTOR_FULL);
 	raise_to(&used, fd + 1);
@@ -33,10 +44,37 @@ void thrum__adapt_unsent_end(int fd)
 		thrum_task_resolve(atomic_exchange(&unsent[fd].task, 0));
 }
 
-void thrum__adapt_unsent_over(int fd)
+static void end_note(int fd)
 {
 	atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_FULL);
 	thrum__adapt_unsent_end(fd);
+}
+
+void thrum__adapt_unsent_over(int fd)
+{
+	thrum__adapt_unsent_forget(fd);
+	end_note(fd);
+}
+
+void thrum__adapt_unsent_asked(int fd)
+{
+	if ((unsigned)fd < UNSENT)
+		atomic_fetch_add_explicit(&unsent[fd].asked, 1, memory_order_relaxed);
+	end_note(fd);
+}
+
+void thrum__adapt_unsent_asker(int fd, const void *callback)
+{
+	if ((unsigned)fd < UNSENT && is_full(fd))
+		atomic_store_explicit(&unsent[fd].asker, callback, memory_order_relaxed);
+}
+
+void thrum__adapt_unsent_forget(int fd)
+{
+	if ((unsigned)fd >= UNSENT)
+		return;
+	atomic_store_explicit(&unsent[fd].asked, 0, memory_order_relaxed);
+	atomic_store_explicit(&unsent[fd].asker, NULL, memory_order_relaxed);
 }
 
 bool thrum__adapt_unsent_get(int fd, struct unsent *one)
@@ -47,6 +85,9 @@ bool thrum__adapt_unsent_get(int fd, struct unsent *one)
 	one->thread = atomic_load(&unsent[fd].thread);
 	one->times = atomic_load(&unsent[fd].times);
 	one->is_part = atomic_load(&unsent[fd].is_part);
+	one->asked = atomic_load(&unsent[fd].asked);
+	one->asker = atomic_load(&unsent[fd].asker);
+	one->is_asker = atomic_load(&unsent[fd].is_asker);
 	one->task = atomic_load(&unsent[fd].task);
 	return true;
 }

@@ -212,14 +212,24 @@ struct cell *thrum__adapt_event_cell(const struct event *event)
 	return cell_of(event, NULL);
 }
 
+/* An event is about to wait for these. */
+static void note_added(const struct cell *cell, short what)
+{
+	const void *callback = (const void *)(uintptr_t)cell->given.function[0];
+
+	if (what & EV_READ)
+		thrum__adapt_removed_event(cell->number, callback);
+	if (what & EV_WRITE && cell->number >= 0)
+		thrum__adapt_unsent_asker(cell->number, callback);
+}
+
 STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 {
 	if (thrum__adapt_event_begin(CALLER)) {
 		struct cell *cell = cell_of(event, CALLER);
 
-		if (cell && event->ev_events & EV_READ)
-			thrum__adapt_removed_event(cell->number,
-				(const void *)(uintptr_t)cell->given.function[0]);
+		if (cell)
+			note_added(cell, event->ev_events);
 		if (cell && timeout) {
 			tell_due(cell->task, timeout);
 			atomic_store_explicit(&cell->is_limited, true, memory_order_relaxed);

@@ -3,7 +3,8 @@
  * Writes that fell short, as a socket or pipe had no room (descriptor/unsent.c). The rest has to be sent once
  * there is room: so somebody has to ask for that. Some programs leave out on purpose what doesn't fit. So it
  * is told only while a thread waits for the other end, and all others sleep; and either a part of it was sent
- * by one who also reads from there, or nothing but the program itself may let it go on.
+ * by one who also reads from there, or who asked for room after each such write before, or nothing but the
+ * program itself may let it go on.
  */
 #define _GNU_SOURCE
 #include <linux/tcp.h>
@@ -15,6 +16,7 @@
 #include "adapt/look/look.h"
 
 #define LONG 500000000 /* ns for which there is room and nobody writes */
+#define HABIT 3        /* so often the program must have asked for room, and is expected to */
 
 REAL(poll)
 
@@ -43,12 +45,23 @@ static bool is_asked(int fd)
 		info.tcpi_bytes_received > 0;
 }
 
+/* Whether the program asked for room each time before. The callback of the event that did so is there to send
+ * what is left: so that stands for one more time. */
+static bool is_usually_asked(const struct unsent *one)
+{
+	return one->asked + (one->is_asker ? 1 : 0) >= HABIT;
+}
+
 static void tell(int fd, const struct unsent *one, thrum_task waiter)
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	thrum__adapt_put_call(label, "unsent rest for", fd);
-	thrum__adapt_label(label + strlen(label), "; nobody waits for room since", one->caller);
+	if (one->asker && is_usually_asked(one))
+		thrum__adapt_label(label + strlen(label), ", not added again: event", one->asker);
+	else
+		thrum__adapt_label(label + strlen(label), "; nobody waits for room since",
+			one->caller);
 	thrum__adapt_unsent_tell(fd, thrum__adapt_look_tell(label, one->caller, waiter));
 }
 
@@ -60,7 +73,7 @@ static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct
 	if (!thrum__adapt_others_look(&others, looking))
 		return false;
 	*waiter = others.waiter;
-	if (!one->is_part || !is_asked(fd))
+	if (!one->is_part || (!is_usually_asked(one) && !is_asked(fd)))
 		return others.origins == FROM_INSIDE;
 	return !(others.origins & FROM_TIMER) ||
 		!thrum__adapt_timer_may_go_on(one->thread, seen[fd].loops, age);

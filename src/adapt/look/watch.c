@@ -107,7 +107,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	atomic_store(&watch->epoll, epoll + 1);
 	atomic_store(&watch->events, event->events);
 	if (event->events & EPOLLOUT && is_full(fd))
-		thrum__adapt_unsent_over(fd);
+		thrum__adapt_unsent_asked(fd);
 	if (event->events & EPOLLIN || events & EPOLLIN)
 		thrum__adapt_removed_epoll(fd, event->events & EPOLLIN, caller);
 }
