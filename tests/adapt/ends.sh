@@ -26,6 +26,14 @@ hangs noisy 'process [0-9]* \(sh\)[^:]*: Waits for .reading end of pipe [0-9]* i
 hangs lint 'write of process [0-9]* at put in[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 has lint why 'process [0-9]* \(checker\)[^:]*: Waits for .write of process [0-9]* at put in complain'
 hangs napping 'process [0-9]* \(filter\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs nods '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
+for case in nods_feeds nods_logs nods_first; do
+	begin "$case" "$programs/ends" "$case"
+done
+wait
+for case in nods_feeds nods_logs nods_first; do
+	has "$case" why '^no findings'
+done
 hangs aside '^no findings'
 hangs moved '^no findings'
 hangs working '^no findings'
@@ -41,7 +49,7 @@ for case in input noisy; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread masked working noisy lint napping aside moved; do
+for case in own input child full stray anew behind parent busy unread masked working noisy lint napping aside moved nods nods_feeds; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

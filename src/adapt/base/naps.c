@@ -12,8 +12,7 @@
 #define ROUNDS 3          /* so many looks have to see it nap, */
 #define LASTING 500000000 /* for so many ns */
 
-/* Whether it sleeps for a time, and for nothing else. */
-static bool is_nap(const struct process_call *call)
+bool thrum__adapt_is_nap(const struct process_call *call)
 {
 	switch (call->number) {
 	case SYS_clock_nanosleep:
@@ -42,30 +41,39 @@ static struct napper *napper_of(struct naps *naps, uint32_t tid)
 	return napper;
 }
 
-static void look_at_thread(void *context, int directory, const char *name)
+void thrum__adapt_naps_see(struct naps *naps, pid_t process, uint32_t tid, bool runs, bool is_nap)
 {
-	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
-	struct napper *napper = tid == thrum__port_tid() ? NULL : napper_of(context, tid);
-	struct process_call call;
-	bool is_known = napper && napper->tid == tid, runs;
+	struct napper *napper = napper_of(naps, tid);
+	bool is_known = napper && napper->tid == tid;
 	uint64_t ran;
 
-	(void)directory;
 	if (!napper)
 		return;
-	runs = !thrum__adapt_process_call(getpid(), tid, &call);
-	if (runs ? !is_known || napper->is_awake : !is_nap(&call)) {
+	if (runs ? !is_known || napper->is_awake : !is_nap) {
 		if (is_known)
 			napper->tid = 0;
 		return;
 	}
-	ran = thrum__adapt_process_ran(getpid(), tid);
+	ran = thrum__adapt_process_ran(process, tid);
 	if (!is_known)
 		*napper = (struct napper){.tid = tid, .since = rough_time()};
 	if (ran != napper->ran)
 		napper->rounds++;
 	napper->ran = ran;
 	napper->is_awake = runs;
+}
+
+static void look_at_thread(void *context, int directory, const char *name)
+{
+	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	struct process_call call;
+	bool runs;
+
+	(void)directory;
+	if (tid == thrum__port_tid())
+		return;
+	runs = !thrum__adapt_process_call(getpid(), tid, &call);
+	thrum__adapt_naps_see(context, getpid(), tid, runs, !runs && thrum__adapt_is_nap(&call));
 }
 
 void thrum__adapt_naps_note(struct naps *naps)
@@ -80,6 +88,6 @@ bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,
 		if (naps->list[i].tid == tid)
 			return naps->list[i].rounds >= ROUNDS &&
 				rough_time() - naps->list[i].since >= LASTING &&
-				(!call || is_nap(call));
+				(!call || thrum__adapt_is_nap(call));
 	return false;
 }

@@ -23,6 +23,10 @@ struct naps {
 	} list[NAPPERS];
 };
 
+/* Whether a call sleeps for a time, and for nothing else. */
+bool thrum__adapt_is_nap(const struct process_call *);
+/* A look sees a thread of a process: it runs, or naps, or neither. */
+void thrum__adapt_naps_see(struct naps *, pid_t process, uint32_t tid, bool runs, bool is_nap);
 /* A look of that wait: notes which other threads of this process nap just now. */
 void thrum__adapt_naps_note(struct naps *);
 /* Whether a thread naps, or has just woken from it, and has gone round often enough since the wait began.

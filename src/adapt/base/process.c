@@ -454,3 +454,14 @@ bool thrum__adapt_process_is_copy(pid_t self, pid_t process)
 	return size > 0 && thrum__adapt_process_read(process, "/auxv", text[1]) == size &&
 		memcmp(text[0], text[1], size) == 0;
 }
+
+bool thrum__adapt_process_wrote(pid_t process)
+{
+	static const char word[] = "\nsyscw:";
+	char text[PROCESS_TEXT];
+	const char *count;
+
+	thrum__adapt_process_read(process, "/io", text);
+	count = strstr(text, word);
+	return !count || strtoul(count + strlen(word), NULL, 10) > 0;
+}

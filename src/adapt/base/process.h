@@ -91,6 +91,9 @@ pid_t thrum__adapt_process_group(pid_t process);
 /* Copies what a process has at an address of its own. Returns whether it is there. */
 bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size);
 
+/* Whether a process has made any call that writes since it began; or that isn't known. */
+bool thrum__adapt_process_wrote(pid_t process);
+
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
 /* Whether a signal has stopped it. */

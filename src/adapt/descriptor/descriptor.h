@@ -128,6 +128,8 @@ void thrum__adapt_pipe_use(int fd);
 uint32_t thrum__adapt_pipe_user(int fd, bool writes);
 /* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
+/* Whether this process wrote to the pipe that has or had this inode. */
+bool thrum__adapt_pipe_was_written(uint64_t inode);
 /* Whether it has a pipe from which it may read, as others write, and never did. */
 bool thrum__adapt_has_unread(void);
 /* Whether something was read from the pipe by this descriptor. */

@@ -28,6 +28,7 @@ struct pipe {
 	_Atomic bool is_told;     /* a write to it was recorded */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
+	_Atomic bool is_written; /* this process wrote to it; stays when it has closed its ends */
 	/* The threads that read and wrote last, or made it: which should use it again. */
 	_Atomic uint32_t reader, writer;
 	_Atomic uint64_t to_inode;
@@ -77,6 +78,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].is_told, false);
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
+		atomic_store(&pipes[n].is_written, false);
 		atomic_store(&pipes[n].reader, thrum__port_tid());
 		atomic_store(&pipes[n].writer, thrum__port_tid());
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
@@ -167,6 +169,15 @@ bool thrum__adapt_pipe_is_used(int fd, bool writes)
 	return !pipe || fcntl(fd, F_GETFL) & O_NONBLOCK ||
 		(writes ? atomic_load(&pipe->is_used)
 			: atomic_load(&pipe->is_read) || atomic_load(&pipe->may_be_read));
+}
+
+bool thrum__adapt_pipe_was_written(uint64_t inode)
+{
+	bool was = false;
+
+	for (uint32_t i = 0; i < pipes_used() && !was; i++)
+		was = atomic_load(&pipes[i].to_inode) == inode && atomic_load(&pipes[i].is_written);
+	return was;
 }
 
 bool thrum__adapt_has_unread(void)
@@ -463,6 +474,8 @@ void thrum__adapt_pipe_gives(int fd, size_t size)
 	struct pipe *pipe = pipe_of(&writes_to[fd]);
 	uint8_t tokens = pipe ? atomic_load(&pipe->tokens) : TOKENS_NONE;
 
+	if (pipe)
+		atomic_store_explicit(&pipe->is_written, true, memory_order_relaxed);
 	if (tokens != TOKENS_NOTED && tokens != TOKENS_TOLD)
 		return;
 	/* Tokens that are there from the beginning may be written late, and all at once. */

@@ -69,7 +69,7 @@ struct looked {
 	bool is_stuck;      /* as this process is stuck */
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
-	struct naps naps;
+	struct naps naps, child_naps;
 };
 
 /* The wait is recorded, and begins. */
@@ -152,6 +152,8 @@ static void look_once(struct looked *looked)
 	if (look.threads > 1)
 		thrum__adapt_naps_note(&looked->naps);
 	look.naps = &looked->naps;
+	thrum__adapt_spare_note(&look, &looked->child_naps);
+	look.children = &looked->child_naps;
 	if (looked->is_vain)
 		looks = looks_of(&look);
 	look.is_vain = look.threads == 1 ||

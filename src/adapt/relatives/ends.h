@@ -31,7 +31,8 @@ struct look {
 	/* Children wait for this process in vain: it has a single thread, or it is their output that a
 	 * thread waits for, as something of it came before. */
 	bool is_vain;
-	const struct naps *naps; /* of other threads during the wait; NULL: not known */
+	const struct naps *naps;     /* of other threads during the wait; NULL: not known */
+	const struct naps *children; /* the same of processes that it started */
 };
 
 /* ---- held_ends.c ---- */
@@ -44,9 +45,20 @@ bool thrum__adapt_find_file(int directory, const char *name, struct statx *);
 /* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
 unsigned thrum__adapt_ends_holders(const struct look *, const struct end *,
 	struct holder[PROCESSES]);
+/* Returns the lowest descriptor of an end in a process; -1: it has none, or that isn't known. */
+int thrum__adapt_ends_at(pid_t process, const struct end *);
 /* Whether any other process has an end, as far as this user can see: one that left its parent, or that
  * got the end by a message. */
 bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
+
+/* ---- spare_ends.c ---- */
+
+/* A look: notes which children nap just now, and for nothing that comes while the calling thread waits. */
+void thrum__adapt_spare_note(const struct look *, struct naps *children);
+/* Whether a process, one of those who hold an end that is written to, got it by mistake, as it holds the other
+ * one, too, has written nothing at all, and naps again and again; and it is known who else writes. */
+bool thrum__adapt_spare_is(const struct look *, const struct end *, const struct holder *,
+	unsigned count, pid_t process);
 
 /* ---- file_owner.c ---- */
 

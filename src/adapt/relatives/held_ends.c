@@ -113,6 +113,14 @@ static bool is_meant(const struct look *look, pid_t process, const struct search
 			!thrum__adapt_process_is_other(look->self, process));
 }
 
+int thrum__adapt_ends_at(pid_t process, const struct end *end)
+{
+	struct search search = {end, -1, -1};
+
+	thrum__adapt_process_each(process, "/fd", compare_end, &search);
+	return search.at;
+}
+
 struct others {
 	const struct look *look;
 	const struct end *end;
@@ -164,5 +172,9 @@ unsigned thrum__adapt_ends_holders(const struct look *look, const struct end *en
 			holders[count++].is_meant = is_meant(look, look->processes[i], &search);
 		}
 	}
+	for (unsigned i = 0; i < count; i++)
+		if (holders[i].is_meant &&
+			thrum__adapt_spare_is(look, end, holders, count, holders[i].process))
+			holders[i].is_meant = false;
 	return look->is_whole ? count : 0;
 }

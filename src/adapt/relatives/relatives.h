@@ -4,6 +4,7 @@
  * its children, theirs. /proc tells for what they wait themselves.
  *
  *   ends.c held_ends.c     who else has an end of a pipe
+ *   spare_ends.c           children that got both ends of a pipe, and need neither
  *   vain.c                 for what other processes wait
  *   stuck.c epolls.c       relatives and threads that all wait for each other
  *   told_ends.c            records what was found

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -257,6 +258,81 @@ static void behind(void)
 static void parent(void)
 {
 	wait_for_filter(true);
+}
+
+struct beside {
+	bool is_written, feeds, logs;
+};
+
+/* A copy that looks every now and then whether it should end. */
+static pid_t start_monitor(const int in[2], const int out[2], const int control[2],
+	const struct beside *beside)
+{
+	struct pollfd ask = {.fd = control[0], .events = POLLIN};
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "monitor");
+	close(control[1]);
+	for (int i = 0; i < 2 && is_fine; i++) {
+		close(in[i]);
+		close(out[i]);
+	}
+	if (beside->feeds)
+		close(in[0]);
+	if (beside->logs)
+		dprintf(open("/dev/null", O_WRONLY), "begins\n");
+	while (poll(&ask, 1, 15) == 0)
+		total++;
+	_exit(0);
+}
+
+/* It waits for the output of a filter, whose input such a copy has. */
+static void wait_beside(const struct beside *beside)
+{
+	int in[2], out[2], control[2];
+	pid_t filter, monitor;
+
+	make(in);
+	make(out);
+	filter = start_filter(in, out, false);
+	make(control);
+	monitor = start_monitor(in, out, control, beside);
+	close(in[0]);
+	close(out[1]);
+	close(control[0]);
+	if (beside->is_written)
+		dprintf(in[1], "b\na\n");
+	close(in[1]);
+	read_all(out[0]);
+	close(control[1]);
+	waitpid(filter, NULL, 0);
+	waitpid(monitor, NULL, 0);
+}
+
+static void nods(void)
+{
+	wait_beside(&(struct beside){.is_written = true});
+}
+
+/* The same, but the copy may write: it has closed the end from which it doesn't read, */
+static void nods_feeds(void)
+{
+	wait_beside(&(struct beside){.is_written = true, .feeds = true});
+}
+
+/* it has written something, */
+static void nods_logs(void)
+{
+	wait_beside(&(struct beside){.is_written = true, .logs = true});
+}
+
+/* or nobody else has. */
+static void nods_first(void)
+{
+	wait_beside(&(struct beside){.is_written = false});
 }
 
 /* The same, but the copy may end at any time. */
@@ -513,7 +589,9 @@ int main(int argc, char **argv)
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
 		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
 		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
-		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping}};
+		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping},
+		{"nods", nods}, {"nods_feeds", nods_feeds}, {"nods_logs", nods_logs},
+		{"nods_first", nods_first}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
