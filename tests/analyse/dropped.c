@@ -12,7 +12,7 @@
 
 #define MS "000000 " /* behind a number: makes ns of ms */
 #define END 2000     /* ms */
-#define FILES 6
+#define FILES 9
 #define DROPPED 4 /* the file whose callback begins nothing */
 #define OPEN 10   /* the first request that opens a file */
 
@@ -101,7 +101,7 @@ static void one_of_many_begins_nothing(void **state)
 	rest(20, 0);
 	expect(KILLED, OPEN + DROPPED, OPEN + FILES - 1, true);
 	tell_files("resolve", "", DROPPED);
-	rest(20, 40);
+	rest(20, 0);
 	expect(KILLED, OPEN + DROPPED, OPEN + FILES - 1, false);
 }
 
@@ -133,6 +133,17 @@ static void what_ends_well_is_none(void **state)
 static void what_goes_on_is_none(void **state)
 {
 	(void)state;
+	/* One of the files has nothing to read, and a timer does its rounds. */
+	tell_files("resolve", "", DROPPED);
+	rest(20, 40);
+	expect(KILLED, 0, 0, false);
+	/* Another file is missing, too, and the program does without it in the same way. */
+	tell_files("fail",
+		"6" MS "switch 1\n6" MS "create 1 50 =7 request\n6" MS "label 50 \"open file\n6" MS
+		"switch 50\n6" MS "fail 50 50\n6" MS "read 1 50\n6" MS "switch 14\n",
+		DROPPED);
+	rest(20, 40);
+	expect(KILLED, 0, 0, false);
 	/* A client may come yet. */
 	tell_files("fail", "", DROPPED);
 	story_tell("19" MS "create 1 8 handle\n19" MS "label 8 \"listen on_client\n");
@@ -167,12 +178,26 @@ static void tell_connect(int task, int time, const char *to, const char *instead
 			task + 20, time + 2, task + 20, task + 20, time + 2);
 }
 
+/* The other side accepts a connection, and waits for what comes from it. */
+static void tell_heard(void)
+{
+	story_tell(
+		"22" MS "@1 resume \"blocked by the outside\n22" MS "@1 create 9 7 request\n22" MS
+		"label 7 \"accept from socket 3\n22" MS "@1 resolve 9 7\n22" MS "@1 read 9 7\n22" MS
+		"@1 create 9 5 handle\n22" MS "label 5 \"read from socket 4\n22" MS
+		"@1 wait 9 5\n22" MS "@1 suspend \"blocked by the outside\n");
+}
+
+static bool is_heard = true;
+
 static void tell_twice(const char *to, const char *instead)
 {
 	begin();
 	tell_connect(11, 1, "10.0.0.1:80, then on_connect", "");
 	tell_connect(12, 20, to, instead);
 	story_tell("22" MS "create 1 6 handle\n22" MS "label 6 \"read on_read\n");
+	if (is_heard)
+		tell_heard();
 	for (int i = 0; i < 8; i++)
 		story_tell("23" MS "create 1 %d timer\n23" MS "resolve 1 %d\n", 60 + i, 60 + i);
 }
@@ -197,6 +222,12 @@ static void a_new_connection_is_left_unused(void **state)
 	story_tell("29" MS "create 1 8 handle\n29" MS "label 8 \"listen on_client\n");
 	rest(30, 0);
 	expect(KILLED, 0, 0, false);
+	/* The other side isn't known: it may send something by itself. */
+	is_heard = false;
+	tell_twice("10.0.0.1:80, then on_again", "21" MS "label 9 \"nobody\n");
+	rest(30, 0);
+	expect(KILLED, 0, 0, false);
+	is_heard = true;
 }
 
 /* ---- Children ---------------------------------------------------------------------------------- */
@@ -242,6 +273,15 @@ static void a_child_was_taken(void **state)
 	rest(20, 40);
 	expect(KILLED, 0, 0, false);
 	tell_child("process 7");
+	rest(20, 0);
+	expect(KILLED, 0, 0, false);
+	/* A server that rests, or a timer that comes seldom: a handler took the child, and told of it. */
+	tell_child("end of process 7, taken by on_sigchld");
+	story_tell("19" MS "create 1 8 handle\n19" MS "label 8 \"listen on_client\n");
+	rest(20, 0);
+	expect(KILLED, 0, 0, false);
+	tell_child("end of process 7, taken by on_sigchld");
+	story_tell("19" MS "due 2 =60000" MS "\n");
 	rest(20, 0);
 	expect(KILLED, 0, 0, false);
 }

@@ -87,18 +87,23 @@ static void count(const struct thrum__model *model, uint32_t lane, struct thrum_
 }
 
 /* Whether a request of a call site should have begun something, as its like did: also one that began
- * later, since the last one of a series need not. */
-static bool is_dropped(const struct thrum__model *model, const struct thrum__why_site *site)
+ * later, since the last one of a series need not. If several begin nothing, that is how the program treats
+ * such ones. One that ended well may have had nothing to begin: that counts only if no timer goes on. */
+static bool is_dropped(const struct thrum__search *search, const struct thrum__why_site *site)
 {
-	return site->dropped > 0 && site->began >= LIKE_MIN &&
-		site->dropped <= site->began / LIKE_MIN && site->like > site->found &&
+	const struct thrum__model *model = search->model;
+
+	return site->dropped == 1 && site->began >= LIKE_MIN && site->like > site->found &&
+		(search->is_silent ||
+			THRUM__TASK(model, site->found, state) == THRUM__STATE_FAILED) &&
 		*thrum__model_task_name(model, site->found, NULL) &&
 		is_without_effect(model, site->found);
 }
 
 /* The only such request; one that failed comes first. */
-static struct thrum__why_dropped one_of_many(const struct thrum__model *model, uint32_t lane)
+static struct thrum__why_dropped one_of_many(const struct thrum__search *search, uint32_t lane)
 {
+	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
 	struct thrum__why_site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
 	bool is_failed = false, is_several = false;
@@ -110,7 +115,7 @@ static struct thrum__why_dropped one_of_many(const struct thrum__model *model, u
 		bool has_failed = sites[i].dropped > 0 &&
 			THRUM__TASK(model, sites[i].found, state) == THRUM__STATE_FAILED;
 
-		if (!is_dropped(model, &sites[i]) || (is_failed && !has_failed))
+		if (!is_dropped(search, &sites[i]) || (is_failed && !has_failed))
 			continue;
 		is_several = found.task != THRUM__NONE && has_failed == is_failed;
 		is_failed = has_failed;
@@ -220,10 +225,39 @@ static bool is_same_address(const struct thrum__model *model, uint32_t a, uint32
 	return size == strcspn(other, ",") && strncmp(to, other, size) == 0;
 }
 
-/* The last connection, if it was made anew, and all before it to the same address began something. */
-static struct thrum__why_dropped made_anew(const struct thrum__model *model, uint32_t lane)
+/* Whether a task accepted a connection since a time, and waits for what comes from it: so the other side is
+ * recorded, too, and sends nothing by itself. */
+static bool is_heard(const struct thrum__search *search, int64_t since)
+{
+	static const char *const words[] = {"accept"}, *const reads[] = {"read"};
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t edge = THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
+				THRUM__TASK(model, task, end) >= since &&
+				thrum__why_begins_with(model, task, words, 1)
+			? thrum__why_edge_to(model, task, THRUM__EDGE_READ)
+			: THRUM__NONE;
+		struct thrum__analyse_waits waits;
+
+		if (edge == THRUM__NONE ||
+			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, THRUM__EDGE(model, edge, from));
+		if (waits.count > 0 && waits.waits[0].since >= THRUM__EDGE(model, edge, time) &&
+			thrum__why_begins_with(model, waits.waits[0].on, reads, 1))
+			return true;
+	}
+	return false;
+}
+
+/* The last connection, if it was made anew, and all before it to the same address began something. The other
+ * side waits for that, too: else it may be the one that sends. */
+static struct thrum__why_dropped made_anew(const struct thrum__search *search, uint32_t lane)
 {
 	static const char *const words[] = {"connect "};
+	const struct thrum__model *model = search->model;
 	const struct thrum__why_dropped none = {THRUM__NONE, THRUM__NONE};
 	struct thrum__why_dropped found = none;
 
@@ -243,7 +277,10 @@ static struct thrum__why_dropped made_anew(const struct thrum__model *model, uin
 		else
 			return none;
 	}
-	return found.task != THRUM__NONE && is_without_effect(model, found.task) ? found : none;
+	return found.task != THRUM__NONE && is_without_effect(model, found.task) &&
+			is_heard(search, THRUM__TASK(model, found.task, created))
+		? found
+		: none;
 }
 
 /* ---- Children ----------------------------------------------------------------------------------- */
@@ -279,6 +316,18 @@ static bool is_server(const struct thrum__search *search)
 	return false;
 }
 
+/* Whether a timer comes after the end: a silence before it is nothing unusual. */
+static bool has_due(const struct thrum__model *model)
+{
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task) &&
+			thrum__why_due_of(model, task) >= model->end)
+			return true;
+	return false;
+}
+
 struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search, uint32_t thread)
 {
 	static const char *const own[] = {"async"};
@@ -291,13 +340,15 @@ struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search,
 		return unanswered(search, thread);
 	if (lane == THRUM__NONE)
 		return found;
-	found = search->is_silent ? taken_child(model, lane) : found;
+	if (search->is_silent && !has_due(model) &&
+		!thrum__why_awaits_outside(model, own, 1, false))
+		found = taken_child(model, lane);
 	if (found.task != THRUM__NONE)
 		return found;
 	/* It may wait for no more than something from outside. */
 	if (!thrum__why_awaits_outside(model, own, 1, false))
-		found = one_of_many(model, lane);
+		found = one_of_many(search, lane);
 	else if (search->is_silent && !is_server(search))
-		found = made_anew(model, lane);
+		found = made_anew(search, lane);
 	return found;
 }
