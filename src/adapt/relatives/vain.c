@@ -183,7 +183,8 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	/* Each socket of a pair has its own. This process may have closed both, or it is no pair. */
 	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
 		return limit == ENDLESS &&
-			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens);
+			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens) &&
+			!(end->listens && process == look->self); /* accepts.c tells those */
 	end->inode = other.st_ino;
 	return true;
 }
@@ -377,12 +378,12 @@ static pid_t find_step(const struct look *look, struct step *step)
 		step->is_vain = true;
 	} else if (!thrum__adapt_process_call(step->process, 0, &call)) {
 		return 0; /* it runs */
+	} else if (is_asked(look, step, &call)) {
+		step->is_vain = true;
 	} else if (thrum__adapt_vain_end(look, step->process, &call, &step->end)) {
 		return judge_end(look, step);
 	} else if (thrum__adapt_file_lock(step->process, &call, &step->file)) {
 		return judge_file(look, step);
-	} else if (is_asked(look, step, &call)) {
-		step->is_vain = true;
 	} else if (thrum__adapt_process_is_single(step->process) &&
 		!has_more_handlers(step->process)) {
 		return find_child(step->process, &call);
