@@ -14,10 +14,9 @@
 /* These threads were seen by the looks of one wait. All bytes are 0 when the wait begins. */
 struct naps {
 	struct napper {
-		uint32_t tid; /* 0: it is free */
-		uint32_t
-			rounds; /* looks before which it had run, and that saw it in no other call */
-		bool is_awake;  /* it ran at the last look; twice in a row, it may work */
+		uint32_t tid;    /* 0: it is free */
+		uint32_t rounds; /* looks before which it ran, and that saw only naps */
+		bool is_awake;   /* it ran at the last look; twice in a row, it may work */
 		uint64_t ran;
 		int64_t since; /* when it was seen first */
 	} list[NAPPERS];

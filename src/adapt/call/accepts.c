@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -132,21 +133,11 @@ static thrum_task queued_for(int fd)
 	return accepter && thrum__adapt_socket_is_queued(fd) ? accepter : THRUM_TASK_NONE;
 }
 
-/* Whether poll() waits as long as the call that reads. */
-static bool has_limit(int fd)
-{
-	struct timeval limit = {0, 0};
-	socklen_t size = sizeof limit;
-
-	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || limit.tv_sec != 0 ||
-		limit.tv_usec != 0;
-}
-
 bool thrum__adapt_accept_is_due(int fd)
 {
 	int error = errno, before;
 	bool is_due = atomic_load_explicit(&fds_used, memory_order_relaxed) != 0 &&
-		!has_limit(fd) && !thrum__adapt_may_interrupt();
+		thrum__adapt_socket_limit(fd, false) == ENDLESS && !thrum__adapt_may_interrupt();
 
 	if (is_due) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -214,18 +205,29 @@ static bool is_left_here(int fd)
 		ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
-int thrum__adapt_asked_by(uint64_t socket, bool *is_queued)
+/* The socket from which the calling thread alone accepts, and which has this inode; -1: there is none. */
+static int find_own(uint64_t inode)
 {
 	uint32_t tid = thrum__port_tid();
+	struct stat file;
+
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (atomic_load(&thrum__adapt_accepters[fd]) == tid && fstat(fd, &file) == 0 &&
+			file.st_ino == inode)
+			return fd;
+	return -1;
+}
+
+int thrum__adapt_asked_by(uint64_t socket, bool *is_queued)
+{
+	uint64_t other;
 	int end;
 
-	*is_queued = true;
-	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
-		if (atomic_load(&thrum__adapt_accepters[fd]) == tid &&
-			thrum__adapt_socket_queues(fd, socket))
-			return fd;
-	*is_queued = false;
-	end = thrum__adapt_socket_end_of(socket);
+	if (!thrum__adapt_socket_other(socket, &other, is_queued))
+		return -1;
+	if (*is_queued)
+		return find_own(other);
+	end = thrum__adapt_socket_of(other);
 	return end >= 0 && is_left_here(end) ? end : -1;
 }
 

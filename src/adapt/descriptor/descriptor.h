@@ -196,14 +196,19 @@ int thrum__adapt_socket_peer(int fd);
  * connection yet, that of the socket which listens. Returns false if there is none, or the kernel doesn't
  * tell. May change errno. */
 bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens);
-/* The same for a Unix socket of any process, by its inode; one of the descriptors if there are several. */
-int thrum__adapt_socket_end_of(uint64_t inode);
-/* Whether the connection of such a socket is in the queue of one that listens. May change errno. */
-bool thrum__adapt_socket_queues(int fd, uint64_t inode);
+/* The descriptor of this process for a Unix socket, by its inode; one of them if there are several; -1: it has
+ * none. May change errno. */
+int thrum__adapt_socket_of(uint64_t inode);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
-/* Whether a socket has no time limit for reading. */
-bool thrum__adapt_is_patient(int fd);
+/* Whether a socket has a time limit for calls that read, or for those that write. Changes errno if it is no
+ * socket. */
+enum limit {
+	ENDLESS,
+	LIMITED,
+	LIMIT_UNKNOWN
+};
+enum limit thrum__adapt_socket_limit(int fd, bool writes);
 /* Whether it is a socket that listens. For any descriptor; may change errno. */
 bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */

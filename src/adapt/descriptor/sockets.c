@@ -74,45 +74,13 @@ static bool is_loopback(const struct end *end)
 		memcmp(end->address, six, sizeof six) == 0;
 }
 
-#define QUEUED 128 /* connections of a queue that are looked at */
-
-/* The kernel's answer: it has one attribute, or none. */
+/* A message of the kernel's answer. It has one attribute, or none. */
 struct answer {
 	struct nlmsghdr head;
 	struct unix_diag_msg body;
 	struct rtattr part;
-	uint32_t inodes[QUEUED];
+	uint32_t inodes[];
 };
-
-/* Asks for an attribute of a Unix socket: its other end, or those who are in its queue. Returns how many
- * inodes the answer has; -1: the kernel doesn't tell. */
-static long ask_kernel(int netlink, ino_t inode, uint32_t show, int attribute,
-	struct answer *answer)
-{
-	struct {
-		struct nlmsghdr head;
-		struct unix_diag_req body;
-	} question = {.head = {.nlmsg_len = sizeof question,
-			      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			      .nlmsg_flags = NLM_F_REQUEST},
-		.body = {.sdiag_family = AF_UNIX,
-			.udiag_states = UINT32_MAX,
-			.udiag_ino = (uint32_t)inode,
-			.udiag_show = show,
-			.udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
-	const long before = (long)offsetof(struct answer, inodes);
-	long size;
-
-	if (syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) < 0)
-		return -1;
-	size = syscall(SYS_recvfrom, netlink, answer, sizeof *answer, MSG_DONTWAIT, NULL, NULL);
-	if (size < (long)(sizeof answer->head + sizeof answer->body) ||
-		answer->head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return -1;
-	return size > before && answer->part.rta_type == attribute
-		? (size - before) / (long)sizeof *answer->inodes
-		: 0;
-}
 
 static int open_netlink(void)
 {
@@ -121,14 +89,116 @@ static int open_netlink(void)
 		thrum__adapt_process_is_single(getpid()));
 }
 
-static long ask(ino_t inode, uint32_t show, int attribute, struct answer *answer)
+/* Asks about Unix sockets. */
+static bool ask(int netlink, int flags, struct unix_diag_req body)
+{
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req body;
+	} question = {.head = {.nlmsg_len = sizeof question,
+			      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			      .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags)},
+		.body = body};
+
+	question.body.sdiag_family = AF_UNIX;
+	return syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) >= 0;
+}
+
+/* Returns how many inodes a message of this size has; -1: it tells of no socket. */
+static long count_inodes(const struct answer *answer, size_t size, int attribute)
+{
+	const size_t before = offsetof(struct answer, part);
+	size_t length;
+
+	if (size < before || answer->head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return -1;
+	length = size < sizeof *answer ? 0 : answer->part.rta_len;
+	return length >= sizeof answer->part && length <= size - before &&
+			answer->part.rta_type == attribute
+		? (long)((length - sizeof answer->part) / sizeof *answer->inodes)
+		: 0;
+}
+
+/* Finds the inode of a Unix socket's other end. Sets it to 0 if nobody has accepted the connection yet, which
+ * the kernel tells with an inode 0, or without any. */
+static enum found ask_peer(int netlink, ino_t inode, uint32_t *peer)
+{
+	union {
+		struct answer answer;
+		char bytes[sizeof(struct answer) + sizeof(uint32_t)];
+	} room;
+	long size, count;
+
+	*peer = 0;
+	if (!ask(netlink, 0,
+		    (struct unix_diag_req){.udiag_states = UINT32_MAX,
+			    .udiag_ino = (uint32_t)inode,
+			    .udiag_show = UDIAG_SHOW_PEER,
+			    .udiag_cookie = {UINT32_MAX, UINT32_MAX}}))
+		return NEVER;
+	size = syscall(SYS_recvfrom, netlink, &room, sizeof room, MSG_DONTWAIT, NULL, NULL);
+	count = size < 0 ? -1 : count_inodes(&room.answer, (size_t)size, UNIX_DIAG_PEER);
+	if (count > 0)
+		*peer = room.answer.inodes[0];
+	return count < 0 ? NEVER : *peer ? FOUND : NOT_YET;
+}
+
+/* Returns the socket of these messages in whose queue an inode is; 0: there is none. */
+static uint32_t find_queue(const char *at, size_t size, uint32_t inode)
+{
+	while (size >= sizeof(struct nlmsghdr)) {
+		const struct answer *answer = (const void *)at;
+		size_t length = answer->head.nlmsg_len;
+
+		if (length < sizeof answer->head || length > size)
+			break;
+		for (long i = count_inodes(answer, length, UNIX_DIAG_ICONS); i-- > 0;)
+			if (answer->inodes[i] == inode)
+				return answer->body.udiag_ino;
+		length = NLMSG_ALIGN(length);
+		at += length;
+		size -= length < size ? length : size;
+	}
+	return 0;
+}
+
+/* The same of all Unix sockets that listen. */
+static uint32_t ask_listeners(int netlink, uint32_t inode)
+{
+	union {
+		struct answer answer;
+		char bytes[8192]; /* as many as the kernel sends at once */
+	} room;
+	uint32_t found = 0;
+	long size = 1;
+
+	if (!ask(netlink, NLM_F_DUMP,
+		    (struct unix_diag_req){.udiag_states = 1 << TCP_LISTEN,
+			    .udiag_show = UDIAG_SHOW_ICONS}))
+		return 0;
+	while (!found && size > 0) {
+		size = syscall(SYS_recvfrom, netlink, &room, sizeof room, MSG_DONTWAIT, NULL, NULL);
+		if (size > 0)
+			found = find_queue(room.bytes, (size_t)size, inode);
+	}
+	return found;
+}
+
+bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens)
 {
 	int netlink = open_netlink();
-	long count = netlink < 0 ? -1 : ask_kernel(netlink, inode, show, attribute, answer);
+	uint32_t peer = 0;
 
-	if (netlink >= 0)
-		syscall(SYS_close, netlink);
-	return count;
+	*listens = false;
+	if (netlink < 0)
+		return false;
+	if (ask_peer(netlink, (ino_t)inode, &peer) == NOT_YET) {
+		peer = ask_listeners(netlink, (uint32_t)inode);
+		*listens = peer != 0;
+	}
+	syscall(SYS_close, netlink);
+	*other = peer ? peer : *other;
+	return peer != 0;
 }
 
 /* Whether a Unix socket has a name. */
@@ -140,101 +210,12 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	struct answer answer;
-	long count = ask(own, UDIAG_SHOW_PEER, UNIX_DIAG_PEER, &answer);
-
-	*peer = count > 0 ? answer.inodes[0] : 0;
-	return count < 0 ? NEVER : *peer ? FOUND : NOT_YET;
-}
-
-/* A socket that listens, and those that wait in its queue. */
-struct listener {
-	struct nlmsghdr head;
-	struct unix_diag_msg body;
-	struct rtattr part; /* the only one: inodes */
-	uint32_t queued[];
-};
-
-static bool has_queued(const struct listener *listener, size_t size, uint32_t inode)
-{
-	size_t used = sizeof listener->head + sizeof listener->body + listener->part.rta_len;
-
-	if (size < sizeof *listener || used > size || listener->part.rta_type != UNIX_DIAG_ICONS ||
-		listener->head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return false;
-	for (size_t i = 0; i < (used - sizeof *listener) / sizeof *listener->queued; i++)
-		if (listener->queued[i] == inode)
-			return true;
-	return false;
-}
-
-/* Reads about sockets that listen. Returns the one in whose queue an inode is; 0: there is none so far. */
-static uint32_t find_in(const char *at, size_t size, uint32_t inode, bool *is_over)
-{
-	while (size >= sizeof(struct nlmsghdr)) {
-		const struct listener *listener = (const void *)at;
-		size_t length = listener->head.nlmsg_len;
-
-		*is_over |= length < sizeof listener->head || length > size ||
-			listener->head.nlmsg_type != SOCK_DIAG_BY_FAMILY;
-		if (*is_over)
-			return 0;
-		if (has_queued(listener, length, inode))
-			return listener->body.udiag_ino;
-		length = NLMSG_ALIGN(length);
-		at += length;
-		size -= length < size ? length : size;
-	}
-	return 0;
-}
-
-/* Finds the Unix socket in whose queue an inode is; 0: there is none. */
-static uint32_t find_listener(int netlink, uint32_t inode)
-{
-	struct {
-		struct nlmsghdr head;
-		struct unix_diag_req body;
-	} question = {.head = {.nlmsg_len = sizeof question,
-			      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			      .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		.body = {.sdiag_family = AF_UNIX,
-			.udiag_states = 1 << TCP_LISTEN,
-			.udiag_show = UDIAG_SHOW_ICONS}};
-	_Alignas(struct nlmsghdr) char answer[8192];
-	bool is_over = syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) < 0;
-	uint32_t found = 0;
-
-	while (!is_over && !found) {
-		long size = syscall(SYS_recvfrom, netlink, answer, sizeof answer, MSG_DONTWAIT,
-			NULL, NULL);
-
-		is_over = size <= 0;
-		if (!is_over)
-			found = find_in(answer, (size_t)size, inode, &is_over);
-	}
-	return found;
-}
-
-bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens)
-{
 	int netlink = open_netlink();
-	struct answer answer;
-	uint32_t peer = 0;
-	long count;
+	enum found found = netlink < 0 ? NEVER : ask_peer(netlink, own, peer);
 
-	*listens = false;
-	if (netlink < 0)
-		return false;
-	count = ask_kernel(netlink, (ino_t)inode, UDIAG_SHOW_PEER, UNIX_DIAG_PEER, &answer);
-	if (count > 0) {
-		peer = answer.inodes[0];
-	} else if (count == 0) {
-		peer = find_listener(netlink, (uint32_t)inode);
-		*listens = peer != 0;
-	}
-	syscall(SYS_close, netlink);
-	*other = peer ? peer : *other;
-	return peer != 0;
+	if (netlink >= 0)
+		syscall(SYS_close, netlink);
+	return found;
 }
 
 /* Finds the inodes of both Unix sockets; only that of the one that asks, if the other one has a name:
@@ -255,12 +236,14 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 	return found;
 }
 
-bool thrum__adapt_is_patient(int fd)
+enum limit thrum__adapt_socket_limit(int fd, bool writes)
 {
 	struct timeval limit = {0, 0};
 	socklen_t size = sizeof limit;
 
-	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || !timerisset(&limit);
+	if (getsockopt(fd, SOL_SOCKET, writes ? SO_SNDTIMEO : SO_RCVTIMEO, &limit, &size) != 0)
+		return LIMIT_UNKNOWN;
+	return timerisset(&limit) ? LIMITED : ENDLESS;
 }
 
 bool thrum__adapt_listens(int fd)
@@ -466,30 +449,13 @@ int thrum__adapt_socket_peer(int fd)
 	return search.is_doubled ? -1 : search.found;
 }
 
-int thrum__adapt_socket_end_of(uint64_t inode)
+int thrum__adapt_socket_of(uint64_t inode)
 {
 	struct search search = {.is_unix = true, .fd = -1, .found = -1};
-	uint32_t peer = 0;
 
-	if (find_peer((ino_t)inode, &peer) != FOUND)
-		return -1;
-	memcpy(search.peer.address, &peer, sizeof peer);
+	memcpy(search.peer.address, &(uint32_t){(uint32_t)inode}, sizeof(uint32_t));
 	thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
 	return search.found;
-}
-
-bool thrum__adapt_socket_queues(int fd, uint64_t inode)
-{
-	struct answer answer;
-	struct stat file;
-	long count = fstat(fd, &file) == 0
-		? ask(file.st_ino, UDIAG_SHOW_ICONS, UNIX_DIAG_ICONS, &answer)
-		: -1;
-
-	for (long i = 0; i < count && i < QUEUED; i++)
-		if (answer.inodes[i] == (uint32_t)inode)
-			return true;
-	return false;
 }
 
 void thrum__adapt_socket_forget(unsigned fd)

@@ -276,7 +276,7 @@ static struct reader find_reader(int fd)
 		t = t->next)
 		if (atomic_load(&t->task) == reader.task)
 			reader.tid = atomic_load(&t->tid);
-	if (!reader.tid || other < 0 || !thrum__adapt_is_patient(other) ||
+	if (!reader.tid || other < 0 || thrum__adapt_socket_limit(other, false) == LIMITED ||
 		!waits(reader.tid, &reader.ran)) {
 		reader.task = THRUM_TASK_NONE;
 		return reader;

@@ -190,7 +190,8 @@ static thrum_task waiter_of(int fd)
 	if (!is_own_pipe(fd) || other < 0)
 		return THRUM_TASK_NONE;
 	if (waiter)
-		return thrum__adapt_is_patient(other) ? waiter : THRUM_TASK_NONE;
+		return thrum__adapt_socket_limit(other, false) == LIMITED ? THRUM_TASK_NONE
+									  : waiter;
 	return thrum__adapt_pipe_writer(fd);
 }
 

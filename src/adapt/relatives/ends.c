@@ -89,6 +89,13 @@ static void tell_anew(const struct looked *looked)
 	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
 }
 
+bool thrum__adapt_ends_looks(const struct look *look, pid_t process, uint32_t looks[2])
+{
+	return thrum__adapt_process_is_copy(look->self, process) &&
+		thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_look_counts, looks,
+			2 * sizeof *looks);
+}
+
 /* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one
  * looks now. */
 static uint32_t looks_of(const struct look *look)
@@ -96,9 +103,7 @@ static uint32_t looks_of(const struct look *look)
 	uint32_t looks[2], sum = 0;
 
 	for (unsigned i = 1; i < look->count; i++) {
-		if (!thrum__adapt_process_is_copy(look->self, look->processes[i]) ||
-			!thrum__adapt_process_copy(look->processes[i],
-				(uintptr_t)thrum__adapt_look_counts, looks, sizeof looks))
+		if (!thrum__adapt_ends_looks(look, look->processes[i], looks))
 			continue;
 		if (looks[0] > 0)
 			return UINT32_MAX;
@@ -228,14 +233,12 @@ static void look_at(struct looked *looked)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
 	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
-	if (looked->is_connection && !find_other(looked))
+	if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
+		look_once(looked);
+	if (looked->is_connection && !looked->is_vain && !find_other(looked))
 		looked->stuck = 0;
-	else {
-		if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
-			look_once(looked);
-		if (!looked->is_vain && (looked->is_begun || looked->is_own))
-			look_for_stuck(looked);
-	}
+	else if (!looked->is_vain && (looked->is_begun || looked->is_own))
+		look_for_stuck(looked);
 	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
 	pthread_setcancelstate(before, NULL);
 }
@@ -352,8 +355,6 @@ static bool find_end(struct looked *looked, enum side side)
  * of a pipe. */
 static bool is_like_poll(const struct looked *looked, enum side side)
 {
-	struct timeval limit = {0, 0};
-	socklen_t size = sizeof limit;
 	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
 
 	if ((flags & O_ACCMODE) == (is_writing(side) ? O_RDONLY : O_WRONLY))
@@ -362,9 +363,7 @@ static bool is_like_poll(const struct looked *looked, enum side side)
 		return room > 0 &&
 			(side == SIDE_TRIED ||
 				(ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room));
-	return !looked->end.is_socket ||
-		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
-			limit.tv_sec == 0 && limit.tv_usec == 0);
+	return !looked->end.is_socket || thrum__adapt_socket_limit(looked->fd, false) == ENDLESS;
 }
 
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,

@@ -102,8 +102,7 @@ struct step {
 	struct forked_wait lock;
 	struct end end;
 	struct file_lock file;
-	struct holder
-		holder; /* who has the end or the file's lock for which it waits, or is asked */
+	struct holder holder; /* who has that end or lock, or is asked */
 };
 #define STEPS 4
 /* Follows the waits of a process: for an end that one process has, or for its child. Returns the number of
@@ -167,6 +166,8 @@ void thrum__adapt_stop_looking(_Atomic uintptr_t *const *looker);
 #define LOOKER __attribute__((cleanup(thrum__adapt_stop_looking), unused))
 /* How many of them look just now, and how many looks have begun. */
 extern _Atomic uint32_t thrum__adapt_look_counts[2];
+/* Copies those of another process. Returns false if it isn't a copy of this one. */
+bool thrum__adapt_ends_looks(const struct look *, pid_t, uint32_t looks[2]);
 /* How many such waits have begun. */
 extern _Atomic uint32_t thrum__adapt_looker_waits;
 

@@ -410,12 +410,9 @@ static bool begin(struct stuck *stuck, int fd, short events)
 
 static bool looks_now(const struct stuck *stuck, pid_t process)
 {
-	uint32_t looks;
+	uint32_t looks[2];
 
-	return thrum__adapt_process_is_copy(stuck->look.self, process) &&
-		thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_look_counts, &looks,
-			sizeof looks) &&
-		looks > 0;
+	return thrum__adapt_ends_looks(&stuck->look, process, looks) && looks[0] > 0;
 }
 
 /* The need of the calling thread is known. */

@@ -83,45 +83,75 @@ int thrum__adapt_vain_descriptor(const struct look *look, pid_t process,
 	return one.events == POLLOUT || one.events == POLLIN ? one.fd : -1;
 }
 
-enum limit {
-	ENDLESS,
-	LIMITED,
-	UNSEEN
+struct sleepers {
+	uint32_t self;
+	const struct naps *naps;
+	bool is_any_awake;
 };
 
-/* Whether a socket has a time limit for calls that read, or for those that write. */
-static enum limit limit_of_socket(int fd, bool writes)
+static void look_at_thread(void *context, int directory, const char *name)
 {
-	struct timeval limit = {0, 0};
-	socklen_t size = sizeof limit;
+	struct sleepers *sleepers = context;
+	struct process_call call;
+	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	bool is_seen;
 
-	if (getsockopt(fd, SOL_SOCKET, writes ? SO_SNDTIMEO : SO_RCVTIMEO, &limit, &size) != 0)
-		return UNSEEN;
-	return limit.tv_sec == 0 && limit.tv_usec == 0 ? ENDLESS : LIMITED;
+	(void)directory;
+	if (tid == sleepers->self || sleepers->is_any_awake)
+		return;
+	is_seen = thrum__adapt_process_call(getpid(), tid, &call);
+	sleepers->is_any_awake = !(is_seen &&
+					 (thrum__adapt_call_is_endless(&call) ||
+						 find_looker(thrum__adapt_lookers, &call))) &&
+		!thrum__adapt_naps_goes_round(sleepers->naps, tid, is_seen ? &call : NULL);
 }
 
-/* Whether a call that waits for a socket has a time limit. To see those of other processes takes a duplicate
- * for a moment: a thread that forks just then would leave it to its child. */
+/* Whether all other threads of this process wait for as long as it takes, or only nap. */
+static bool others_sleep(const struct look *look)
+{
+	struct sleepers sleepers = {thrum__port_tid(), look->naps, false};
+
+	return look->threads == 1 ||
+		(thrum__adapt_process_each(look->self, "/task", look_at_thread, &sleepers) &&
+			!sleepers.is_any_awake);
+}
+
+bool thrum__adapt_others_sleep(void)
+{
+	return thrum__adapt_others_nap(NULL);
+}
+
+bool thrum__adapt_others_nap(const struct naps *naps)
+{
+	struct look look = {.self = getpid(), .naps = naps};
+
+	return others_sleep(&look);
+}
+
+/* Whether a call that waits for a socket has a time limit. To see that of another process takes a duplicate
+ * for a moment, which a thread that forks just then would leave to its child. */
 static enum limit limit_of(const struct look *look, pid_t process, const struct process_call *call,
 	int fd, bool writes)
 {
-	enum limit limit = UNSEEN;
-	int pidfd, copy;
+	bool is_single = thrum__adapt_process_is_single(look->self);
+	enum limit limit = LIMIT_UNKNOWN;
+	int of, copy = -1;
 
 	if (is_poll(call))
 		return ENDLESS; /* as vain_descriptor saw */
 	if (process == look->self)
-		return limit_of_socket(fd, writes);
-	if (!thrum__adapt_process_is_single(look->self))
-		return UNSEEN;
-	pidfd = (int)syscall(SYS_pidfd_open, process, 0);
-	copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-	if (copy >= 0)
-		limit = limit_of_socket(copy, writes);
-	if (copy >= 0)
+		return thrum__adapt_socket_limit(fd, writes);
+	if (!is_single && !others_sleep(look))
+		return LIMIT_UNKNOWN;
+	of = thrum__adapt_hide(syscall(SYS_pidfd_open, process, 0), is_single);
+	if (of >= 0)
+		copy = thrum__adapt_hide(syscall(SYS_pidfd_getfd, of, fd, 0), is_single);
+	if (copy >= 0) {
+		limit = thrum__adapt_socket_limit(copy, writes);
 		syscall(SYS_close, copy);
-	if (pidfd >= 0)
-		syscall(SYS_close, pidfd);
+	}
+	if (of >= 0)
+		syscall(SYS_close, of);
 	return limit;
 }
 
@@ -142,7 +172,9 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) ||
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
-	*end = (struct end){file.stx_ino, !writes, S_ISSOCK(file.stx_mode), false};
+	*end = (struct end){.inode = file.stx_ino,
+		.writes = !writes,
+		.is_socket = S_ISSOCK(file.stx_mode)};
 	if (!end->is_socket)
 		return true;
 	limit = limit_of(look, process, call, fd, writes);
@@ -151,7 +183,8 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	/* Each socket of a pair has its own. This process may have closed both, or it is no pair. */
 	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
 		return limit == ENDLESS &&
-			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens);
+			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens) &&
+			!(end->listens && process == look->self); /* accepts.c tells those */
 	end->inode = other.st_ino;
 	return true;
 }
@@ -197,51 +230,6 @@ static bool is_idle(pid_t process)
 	}
 	return thrum__adapt_process_is_single(process) &&
 		!thrum__adapt_process_has_handlers(process);
-}
-
-struct sleepers {
-	uint32_t self;
-	const struct naps *naps;
-	bool is_any_awake;
-};
-
-static void look_at_thread(void *context, int directory, const char *name)
-{
-	struct sleepers *sleepers = context;
-	struct process_call call;
-	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
-	bool is_seen;
-
-	(void)directory;
-	if (tid == sleepers->self || sleepers->is_any_awake)
-		return;
-	is_seen = thrum__adapt_process_call(getpid(), tid, &call);
-	sleepers->is_any_awake = !(is_seen &&
-					 (thrum__adapt_call_is_endless(&call) ||
-						 find_looker(thrum__adapt_lookers, &call))) &&
-		!thrum__adapt_naps_goes_round(sleepers->naps, tid, is_seen ? &call : NULL);
-}
-
-/* Whether all other threads of this process wait for as long as it takes, or only nap. */
-static bool others_sleep(const struct look *look)
-{
-	struct sleepers sleepers = {thrum__port_tid(), look->naps, false};
-
-	return look->threads == 1 ||
-		(thrum__adapt_process_each(look->self, "/task", look_at_thread, &sleepers) &&
-			!sleepers.is_any_awake);
-}
-
-bool thrum__adapt_others_sleep(void)
-{
-	return thrum__adapt_others_nap(NULL);
-}
-
-bool thrum__adapt_others_nap(const struct naps *naps)
-{
-	struct look look = {.self = getpid(), .naps = naps};
-
-	return others_sleep(&look);
 }
 
 /* Whether this process won't use an end that it has: as it has never used it, and nobody here is about to, or
@@ -325,23 +313,6 @@ static pid_t judge_file(const struct look *look, struct step *step)
 	return end_judging(look, step, &judged);
 }
 
-/* Whether the socket of a process has no time limit for reading. */
-static bool is_patient(pid_t process, int fd)
-{
-	bool is_single = thrum__adapt_process_is_single(getpid()), is = false;
-	int of = thrum__adapt_hide(syscall(SYS_pidfd_open, process, 0), is_single), copy = -1;
-
-	if (of >= 0)
-		copy = thrum__adapt_hide(syscall(SYS_pidfd_getfd, of, fd, 0), is_single);
-	if (copy >= 0) {
-		is = thrum__adapt_is_patient(copy);
-		syscall(SYS_close, copy);
-	}
-	if (of >= 0)
-		syscall(SYS_close, of);
-	return is;
-}
-
 /* Whether a process, whose only thread waits for an answer from a socket, asks the calling thread, and no one
  * else can answer. */
 static bool is_asked(const struct look *look, struct step *step, const struct process_call *call)
@@ -363,9 +334,9 @@ static bool is_asked(const struct look *look, struct step *step, const struct pr
 		return false;
 	at = thrum__adapt_asked_by(file.stx_ino, &is_queued);
 	if (at < 0 || fstat(at, &own) != 0 || !(is_queued || others_sleep(look)) ||
-		!is_patient(step->process, fd))
+		limit_of(look, step->process, call, fd, false) != ENDLESS)
 		return false;
-	step->end = (struct end){own.st_ino, false, true};
+	step->end = (struct end){.inode = own.st_ino, .is_socket = true};
 	step->holder = (struct holder){look->self, at, true};
 	step->sort = is_queued ? QUEUE : ANSWER;
 	count = thrum__adapt_ends_holders(look, &step->end, holders);
@@ -407,12 +378,12 @@ static pid_t find_step(const struct look *look, struct step *step)
 		step->is_vain = true;
 	} else if (!thrum__adapt_process_call(step->process, 0, &call)) {
 		return 0; /* it runs */
+	} else if (is_asked(look, step, &call)) {
+		step->is_vain = true;
 	} else if (thrum__adapt_vain_end(look, step->process, &call, &step->end)) {
 		return judge_end(look, step);
 	} else if (thrum__adapt_file_lock(step->process, &call, &step->file)) {
 		return judge_file(look, step);
-	} else if (is_asked(look, step, &call)) {
-		step->is_vain = true;
 	} else if (thrum__adapt_process_is_single(step->process) &&
 		!has_more_handlers(step->process)) {
 		return find_child(step->process, &call);
