@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Children that got both ends of a pipe by fork, and need neither: they were forked while the pipe was
- * open, for other work. One that naps again and again meanwhile may still close them some day, but nothing makes it.
+ * open, for other work. One that naps again and again meanwhile may still close them some day, but
+ * nothing makes it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
