@@ -55,8 +55,8 @@ bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
 
 /* A look: notes which children nap just now, and for nothing that comes while the calling thread waits. */
 void thrum__adapt_spare_note(const struct look *, struct naps *children);
-/* Whether a process, one of those who hold an end that is written to, got it by mistake, as it holds the other
- * one, too, has written nothing at all, and naps again and again; and it is known who else writes. */
+/* Whether a process, one of those who hold an end that is written to, got it by mistake, as it holds the
+ * other one, too, has written nothing at all, and naps again and again; and it is known who else writes. */
 bool thrum__adapt_spare_is(const struct look *, const struct end *, const struct holder *,
 	unsigned count, pid_t process);
 

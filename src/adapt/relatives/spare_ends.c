@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Children that got both ends of a pipe by fork, and need neither: they were forked while the pipe was open, for
- * other work. One that naps again and again meanwhile may still close them some day, but nothing makes it.
+ * Children that got both ends of a pipe by fork, and need neither: they were forked while the pipe was
+ * open, for other work. One that naps again and again meanwhile may still close them some day, but
+ * nothing makes it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -28,7 +29,8 @@ static bool is_poll_of_one(const struct process_call *call)
 	}
 }
 
-/* Whether a child looks for some time at a pipe to which this process alone writes, whose only thread waits. */
+/* Whether a child looks for some time at a pipe to which this process alone writes, whose only thread
+ * waits. */
 static bool asks_in_vain(const struct look *look, pid_t process, const struct process_call *call)
 {
 	char path[64];
