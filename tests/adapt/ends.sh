@@ -49,7 +49,8 @@ for case in input noisy; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread masked working noisy lint \
+for case in own input child full stray anew behind parent \
+	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'

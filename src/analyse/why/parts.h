@@ -47,8 +47,8 @@ struct thrum__search {
 	bool is_stranded;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
-	/* Set by stuck.c: the same, but timers may still run. Then, in a program with connections, its requests by
-	 * call site; else NULL. */
+	/* Set by stuck.c: the same, but timers may still run. Then, in a program with connections, its
+	 * requests by call site; else NULL. */
 	bool is_still;
 	struct thrum__why_site *sites;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */

@@ -298,8 +298,8 @@ struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *);
 
 /* Finds it where nothing but timers goes on in the program: of many requests of one call site, or a
  * connection that was made anew, after which the program is silent; or the end of a child that another call
- * took, likewise. O(tasks), if so. For a handle of a connection, by which a thread waits: the last request that
- * was made for the thread's question; faster. */
+ * took, likewise. O(tasks), if so. For a handle of a connection, by which a thread waits: the last request
+ * that was made for the thread's question; faster. */
 struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
 
 /* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
