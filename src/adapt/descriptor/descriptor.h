@@ -196,8 +196,8 @@ int thrum__adapt_socket_peer(int fd);
  * connection yet, that of the socket which listens. Returns false if there is none, or the kernel doesn't
  * tell. May change errno. */
 bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens);
-/* The descriptor of this process for a Unix socket, by its inode; one of them if there are several; -1: it has
- * none. May change errno. */
+/* The descriptor of this process for a Unix socket, by its inode; one of them if there are several; -1: it
+ * has none. May change errno. */
 int thrum__adapt_socket_of(uint64_t inode);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
