@@ -196,6 +196,7 @@ lost=$("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { p
 if unshare -rm true 2>/dev/null; then
 	mkdir small
 	for size in 1G 256K; do
+		# shellcheck disable=SC2016
 		unshare -rm sh -c 'mount -t tmpfs -o size=400k none small && cd small &&
 			"$1" record --size="$2" -o x.thrum -- "$0" x' "$programs/every" "$THRUM" $size 2>err
 		status=$?

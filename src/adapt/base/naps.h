@@ -7,6 +7,8 @@
 #ifndef ADAPT_NAPS_H
 #define ADAPT_NAPS_H
 
+#include "adapt/adapt.h"
+
 #include "adapt/base/process.h"
 
 #define NAPPERS 4 /* further ones are never known */

@@ -170,9 +170,10 @@ static void end_spawn(const void *const *before)
 #define SPAWNS(name, parameters, arguments) \
 	STAND_IN gboolean name parameters \
 	{ \
-		const void *before __attribute__((cleanup(end_spawn))) = thrum__adapt_spawner; \
+		const void *before \
+			__attribute__((cleanup(end_spawn), unused)) = thrum__adapt_spawner; \
 \
-		thrum__adapt_spawner = CALLER; \
+		thrum__adapt_spawner = thrum__adapt_spawns_at(CALLER); /* GLib may call itself */ \
 		return real_##name(CALLER) arguments; \
 	}
 

@@ -21,9 +21,9 @@ static struct number {
 	struct thread *_Atomic closer; /* that closed it last; NULL: not known */
 	const void *_Atomic place;     /* and where */
 	_Atomic uint32_t news;         /* of that thread, then */
-	/* That has registered with an epoll what has the number now, before the closer had heard of others;
-	 * or NULL. */
-	struct thread *_Atomic watcher;
+	/* The tid of one that has registered with an epoll what has the number now, before the closer had
+	 * heard of others; or 0. */
+	_Atomic uint32_t watcher;
 } numbers[NUMBERS];
 
 enum {
@@ -35,7 +35,7 @@ enum {
 /* A descriptor that was closed by mistake. */
 static struct loss {
 	_Atomic int state;
-	struct thread *watcher;
+	_Atomic uint32_t watcher; /* its tid: it alone may read the rest; 0: not written yet */
 	int fd, epoll;
 	int64_t since;
 	const void *first, *second; /* where it was closed */
@@ -43,6 +43,12 @@ static struct loss {
 	char label[CALL_MAX];
 } losses[LOSSES];
 _Atomic bool thrum__adapt_may_close_twice;
+
+static bool is_for_me(const struct loss *loss)
+{
+	return thrum__adapt_self && atomic_load(&loss->state) == LOSS_KNOWN &&
+		atomic_load(&loss->watcher) == atomic_load(&thrum__adapt_self->tid);
+}
 
 /* ---- Closing ----------------------------------------------------------------------------------- */
 
@@ -66,14 +72,13 @@ static struct loss *find_room(void)
 	return NULL;
 }
 
-static NOINLINE void lose(int fd, struct thread *watcher, const void *first, const void *second)
+static NOINLINE void lose(int fd, uint32_t watcher, const void *first, const void *second)
 {
 	uint32_t events = 0;
-	int epoll = thrum__adapt_watch_epoll(fd, &events), error = errno;
+	int error = errno, epoll = thrum__adapt_watch_epoll(fd, &events);
 	struct loss *loss = epoll >= 0 && !is_unarmed(fd) ? find_room() : NULL;
 
 	if (loss) {
-		loss->watcher = watcher;
 		loss->fd = fd;
 		loss->epoll = epoll;
 		loss->since = rough_time();
@@ -81,6 +86,7 @@ static NOINLINE void lose(int fd, struct thread *watcher, const void *first, con
 		loss->second = second;
 		loss->task = THRUM_TASK_NONE;
 		thrum__adapt_put_call(loss->label, "events of", fd);
+		atomic_store(&loss->watcher, watcher);
 		atomic_store(&loss->state, LOSS_KNOWN);
 	}
 	errno = error;
@@ -92,11 +98,11 @@ static void forget_own(int fd)
 	for (unsigned i = 0; i < LOSSES; i++) {
 		struct loss *loss = &losses[i];
 
-		if (atomic_load(&loss->state) != LOSS_KNOWN || loss->watcher != thrum__adapt_self ||
-			loss->fd != fd)
+		if (!is_for_me(loss) || loss->fd != fd)
 			continue;
 		if (loss->task)
 			thrum_task_resolve(loss->task);
+		atomic_store(&loss->watcher, 0);
 		atomic_store(&loss->state, LOSS_NONE);
 	}
 }
@@ -106,17 +112,18 @@ void thrum__adapt_twice_watched(int fd)
 	struct number *number = &numbers[(unsigned)fd % NUMBERS];
 	struct thread *self = thrum__adapt_self, *closer = atomic_load(&number->closer);
 
-	if (fd >= NUMBERS || !self || !closer || closer == self ||
+	/* Else nobody knows which locks the closer took. */
+	if (!is_chosen(ADAPTER_PTHREAD) || fd >= NUMBERS || !self || !closer || closer == self ||
 		!thrum__adapt_heard_nothing(closer, atomic_load(&number->news)))
 		return;
-	atomic_store(&number->watcher, self);
+	atomic_store(&number->watcher, atomic_load(&self->tid));
 	atomic_store(&thrum__adapt_may_close_twice, true);
 }
 
 void thrum__adapt_twice_doubled(int fd)
 {
 	if ((unsigned)fd < NUMBERS)
-		atomic_store_explicit(&numbers[fd].watcher, NULL, memory_order_relaxed);
+		atomic_store_explicit(&numbers[fd].watcher, 0, memory_order_relaxed);
 }
 
 void thrum__adapt_twice_unwatched(int fd)
@@ -128,15 +135,16 @@ void thrum__adapt_twice_unwatched(int fd)
 
 void thrum__adapt_twice_closed(int fd, const void *caller)
 {
-	struct thread *self = thrum__adapt_self, *watcher;
+	struct thread *self = thrum__adapt_self;
 	struct number *number = &numbers[(unsigned)fd % NUMBERS];
+	uint32_t watcher;
 
 	if (!self || (unsigned)fd >= NUMBERS)
 		return;
 	watcher = atomic_load_explicit(&number->watcher, memory_order_relaxed);
-	if (UNLIKELY(watcher != NULL)) {
-		atomic_store(&number->watcher, NULL);
-		if (watcher != self && atomic_load(&number->closer) == self &&
+	if (UNLIKELY(watcher != 0)) {
+		atomic_store(&number->watcher, 0);
+		if (watcher != atomic_load(&self->tid) && atomic_load(&number->closer) == self &&
 			thrum__adapt_heard_nothing(self, atomic_load(&number->news)))
 			lose(fd, watcher, atomic_load(&number->place), caller);
 	} else if (UNLIKELY(atomic_load_explicit(&thrum__adapt_may_close_twice,
@@ -155,7 +163,7 @@ void thrum__adapt_twice_left(void)
 	for (unsigned i = 0; i < NUMBERS; i++)
 		if (atomic_load_explicit(&numbers[i].closer, memory_order_relaxed)) {
 			atomic_store(&numbers[i].closer, NULL);
-			atomic_store(&numbers[i].watcher, NULL);
+			atomic_store(&numbers[i].watcher, 0);
 		}
 }
 
@@ -186,8 +194,7 @@ thrum_task thrum__adapt_twice_look(const struct looking *looking)
 	for (unsigned i = 0; i < LOSSES && looking->is_endless; i++) {
 		struct loss *loss = &losses[i];
 
-		if (atomic_load(&loss->state) != LOSS_KNOWN || loss->watcher != thrum__adapt_self ||
-			loss->epoll != looking->epoll)
+		if (!is_for_me(loss) || loss->epoll != looking->epoll)
 			continue;
 		if (!loss->task && rough_time() - loss->since >= LONG && is_vain())
 			tell(loss);

@@ -80,6 +80,7 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 	if (process <= 0) {
 		unsigned at = atomic_fetch_add(&next_taken, 1) % TAKEN;
 
+		atomic_store(&taken[at].process, 0);
 		atomic_store(&taken[at].caller, caller);
 		atomic_store(&taken[at].process, child);
 	}

@@ -29,7 +29,7 @@ static struct maker {
 	const void *_Atomic caller; /* NULL: it is free */
 	const void *_Atomic closer; /* who closed most of them, if one place did */
 	_Atomic int votes;          /* for that, less those for others */
-	_Atomic int open, closed;
+	_Atomic int closed;
 } makers[MAKERS_MAX];
 
 /* How often a handle with a callback was sent, and has run. Handles have no word that all versions of libuv
@@ -38,7 +38,7 @@ static struct counts {
 	uv_async_t *_Atomic handle; /* NULL: it is free */
 	_Atomic uint32_t sends, runs;
 	struct maker *_Atomic maker; /* NULL: not known */
-	_Atomic int fd;              /* that wakes its loop */
+	_Atomic int fd;              /* that wakes its loop, + 1; 0: not known */
 } counts[HANDLES_MAX];
 
 static struct maker *maker_of(const void *caller)
@@ -72,10 +72,8 @@ static struct counts *take_counts(uv_async_t *handle, int fd, const void *caller
 		return NULL;
 	atomic_store(&free->sends, 0);
 	atomic_store(&free->runs, 0);
-	atomic_store(&free->fd, fd);
 	atomic_store(&free->maker, maker_of(thrum__adapt_caller(caller)));
-	if (atomic_load(&free->maker))
-		atomic_fetch_add(&atomic_load(&free->maker)->open, 1);
+	atomic_store(&free->fd, fd + 1); /* last: the loops of others look for theirs */
 	return free;
 }
 
@@ -114,17 +112,27 @@ static char *put_count(char *to, uint32_t count, const char *noun)
 	return stpcpy(stpcpy(thrum__adapt_put_number(to, count), noun), count == 1 ? "" : "s");
 }
 
-/* Names an eventfd by the handles that are left open, of which others were closed. */
-static void name_left(int fd, const uv_async_t *handle, const struct maker *maker)
+/* How many open handles of a loop were made at a place. */
+static int count_open(int fd, const struct maker *maker)
 {
-	char words[CALL_MAX + PLACE_MAX] = " of ";
-	int open = atomic_load(&maker->open);
+	int open = 0;
 
-	put_count(words + strlen(words), (uint32_t)open, " open handle");
-	thrum__adapt_label(words + strlen(words), " async", thrum__adapt_uv_callback(handle));
-	strcat(words, ", ");
-	thrum__adapt_put_number(words + strlen(words), (uint64_t)atomic_load(&maker->closed));
-	strcat(words, open == 1 ? " like it closed" : " like them closed");
+	for (unsigned i = 0; i < HANDLES_MAX; i++)
+		open += atomic_load(&counts[i].fd) == fd + 1 &&
+			atomic_load(&counts[i].maker) == maker;
+	return open;
+}
+
+/* Names an eventfd by the handles that are left open, of which others were closed. */
+static void name_left(int fd, int open, const uv_async_t *handle, const struct maker *maker)
+{
+	char words[CALL_MAX + PLACE_MAX] = " of ", *end;
+
+	end = put_count(words + strlen(words), (uint32_t)open, " open handle");
+	thrum__adapt_label(end, " async", thrum__adapt_uv_callback(handle));
+	end = stpcpy(strchr(end, '\0'), ", ");
+	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&maker->closed));
+	strcpy(end, open == 1 ? " like it closed" : " like them closed");
 	thrum__adapt_pipe_rename(fd, words,
 		atomic_load(&maker->votes) == atomic_load(&maker->closed) ? " by" : ", some by",
 		atomic_load(&maker->closer));
@@ -136,7 +144,7 @@ static uv_async_t *handle_of(struct waking *one, int fd)
 	uv_async_t *handle = atomic_load(&one->latest);
 
 	for (unsigned i = 0; i < HANDLES_MAX && !handle; i++)
-		if (atomic_load(&counts[i].handle) && atomic_load(&counts[i].fd) == fd)
+		if (atomic_load(&counts[i].handle) && atomic_load(&counts[i].fd) == fd + 1)
 			handle = atomic_load(&counts[i].handle);
 	return handle;
 }
@@ -154,8 +162,8 @@ static void name(int fd)
 	if (!known || handle->loop->active_reqs.count > 0 || atomic_exchange(&one->is_named, true))
 		return;
 	if (maker && atomic_load(&maker->closed) >= CLOSED_MIN &&
-		atomic_load(&maker->open) == atomic_load(&one->count)) {
-		name_left(fd, handle, maker);
+		count_open(fd, maker) == atomic_load(&one->count)) {
+		name_left(fd, atomic_load(&one->count), handle, maker);
 		return;
 	}
 	sends = atomic_load(&known->sends);
@@ -211,7 +219,6 @@ void thrum__adapt_uv_async_runs(uv_async_t *handle)
 /* Keeps the place that closes most of them: if one closes more than half, it is left at the end. */
 static void note_closer(struct maker *maker, const void *caller)
 {
-	atomic_fetch_sub(&maker->open, 1);
 	atomic_fetch_add(&maker->closed, 1);
 	if (atomic_load(&maker->closer) == caller) {
 		atomic_fetch_add(&maker->votes, 1);
@@ -233,6 +240,7 @@ void thrum__adapt_uv_async_closed(uv_async_t *handle, const void *caller)
 		return;
 	if (atomic_load(&known->maker))
 		note_closer(atomic_load(&known->maker), thrum__adapt_caller(caller));
+	atomic_store(&known->fd, 0);
 	atomic_store(&known->handle, NULL);
 	atomic_fetch_sub(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &expected, NULL);

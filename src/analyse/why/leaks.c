@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
+#include "base/sort.h"
 
 #define LEAK_MIN 8    /* pending tasks, each more than twice as old as any of its peers became */
 #define PARTS 4       /* of the time from `first` to `last`: more tasks must live after each part */
@@ -180,8 +181,24 @@ static bool is_unknown(const struct thrum__model *model, uint32_t task)
 		THRUM__TASK(model, task, end) != THRUM__OPEN;
 }
 
+/* How many of these times, which are sorted, are no later than that one. */
+static uint32_t count_until(const int64_t *times, uint32_t count, int64_t until)
+{
+	uint32_t low = 0;
+
+	while (low < count) {
+		uint32_t middle = low + (count - low) / 2;
+
+		if (times[middle] <= until)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
 /* Counts the unknown tasks that ended in each part. Without them those that are still pending would seem to
- * be all that there ever were. O(candidates * tasks that lived when the known part began). */
+ * be all that there ever were. O(tasks + n log n), n: the unknown ones. */
 static int count_unknown(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
@@ -192,17 +209,17 @@ static int count_unknown(const struct thrum__search *search, struct growth *all)
 		room += thrum__model_has_row(&model->tasks, i) && is_unknown(model, i);
 	if (room == 0)
 		return 0;
-	ends = malloc(room * sizeof *ends);
+	ends = malloc(2 * (size_t)room * sizeof *ends);
 	if (!ends)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
 		if (thrum__model_has_row(&model->tasks, i) && is_unknown(model, i))
 			ends[count++] = THRUM__TASK(model, i, end);
+	thrum__base_sort_times(ends, ends + room, count);
 	for (uint32_t key = 0; key < search->peers.keys.count; key++)
-		for (uint32_t i = 0; all[key].pending >= LEAK_MIN && i < count; i++)
-			for (int k = 1; k < PARTS; k++)
-				all[key].other[k] += ends[i] > all[key].until[k - 1] &&
-					ends[i] <= all[key].until[k];
+		for (int k = 1; all[key].pending >= LEAK_MIN && k < PARTS; k++)
+			all[key].other[k] = count_until(ends, count, all[key].until[k]) -
+				count_until(ends, count, all[key].until[k - 1]);
 	free(ends);
 	return 0;
 }

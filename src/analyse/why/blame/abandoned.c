@@ -82,6 +82,8 @@ uint32_t thrum__why_abandoner(struct thrum__search *search, uint32_t task, uint3
 		!thrum__why_is_said_ready(model, task) || !find_like(search, task, &like))
 		return THRUM__NONE;
 	ready = ready_at(model, task, THRUM__OPEN);
+	if (ready < 0)
+		return THRUM__NONE;
 	for (uint32_t i = 0; i < model->lane_count && i < LANES; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 		int64_t rested;

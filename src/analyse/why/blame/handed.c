@@ -31,13 +31,16 @@ static uint32_t made_ready(struct thrum__search *search, uint32_t task)
 	const struct thrum__model *model = search->model;
 	uint32_t maker = THRUM__TASK(model, task, creator), found = THRUM__NONE, edge;
 	int64_t since = THRUM__TASK(model, task, created), until = next_made(search, task);
+	unsigned seen = 0;
 
 	if (!thrum__model_has_row(&model->tasks, maker))
 		return THRUM__NONE;
 	edge = THRUM__TASK(model, maker, edge_out);
-	for (unsigned i = 0; i < EDGES && thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, time) >= since;
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) >= since;
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		/* An earlier one may be the next. */
+		if (seen++ == EDGES)
+			return THRUM__NONE;
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			found = THRUM__NONE;
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY)

@@ -137,7 +137,8 @@ static bool is_passed_over(const struct thrum__search *search, uint32_t task,
 		return false;
 	on = others.waits[0].on;
 	wake->again = others.waits[0].edge;
-	return on != own.waits[0].on && serves(model, task, on, wake->task);
+	return thrum__model_has_row(&search->model->edges, wake->again) && on != own.waits[0].on &&
+		serves(model, task, on, wake->task);
 }
 
 bool thrum__why_passed_over(const struct thrum__search *search, const struct thrum__why_path *path,
