@@ -20,6 +20,12 @@ char *thrum__adapt_process_path(char *to, pid_t process)
 	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
 }
 
+void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd)
+{
+	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
+		(uint64_t)fd) = '\0';
+}
+
 static int open_of(pid_t process, const char *name, int flags)
 {
 	char path[64];

@@ -16,6 +16,8 @@
 
 /* Writes "/proc/1234" without a NUL. Returns the place behind it. */
 char *thrum__adapt_process_path(char *to, pid_t process);
+/* Writes the path of a process's descriptor, such as "/proc/1234/fd/5". */
+void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd);
 
 /* Reads the beginning of a process's file, such as "/stat", to `size` bytes with a NUL. Returns its length:
  * 0 if there is nothing. */

@@ -629,34 +629,6 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 			(exact) ? all : SIZE_MAX, caller); \
 	}
 
-static void note_status(pid_t child, const int *status)
-{
-	if (child > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)))
-		thrum__adapt_fork_ended(child, *status);
-}
-
-static void note_siginfo(int result, const siginfo_t *info)
-{
-	if (result != 0 || info->si_pid <= 0)
-		return;
-	if (info->si_code == CLD_EXITED)
-		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
-	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
-		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
-}
-
-static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
-	pid_t result)
-{
-	if (UNLIKELY(result < 0 && errno == ECHILD && process > 0) && is_on(ADAPTER_BLOCK))
-		thrum__adapt_child_missing(process, caller);
-	if (result > 0)
-		note_status(result, status);
-	if (result > 0 && is_chosen(ADAPTER_BLOCK))
-		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
-	return result;
-}
-
 /* Calls that wait for a child, but can't try first. */
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) \
 	WAIT_IN(type, name, parameters, arguments, begin) \
@@ -690,7 +662,7 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 			return -1; \
 		status = status ? status : &own; \
 		if (options & WNOHANG || !waits_for_child()) \
-			return note_taken(caller, process, status, options, \
+			return thrum__adapt_child_waited(caller, process, status, options, \
 				real_##name(caller) arguments); \
 		pid_t result = real_##name(caller) first; \
 \
@@ -698,6 +670,6 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 			errno = error; \
 			result = wait_in_##name(caller, LIST arguments); \
 		} \
-		return note_taken(caller, process, status, options, result); \
+		return thrum__adapt_child_waited(caller, process, status, options, result); \
 	}
 #include "adapt/call/blocking.def"

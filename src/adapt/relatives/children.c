@@ -69,7 +69,9 @@ void thrum__adapt_children_divided(void)
 	atomic_store(&owner, SEVERAL);
 }
 
-void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller)
+/* The calling thread took a child that had ended, there. is_quick: by a call that never waits; else the
+ * call waited for `process` alone, or for any (-1). */
+static void note_taken(pid_t child, pid_t process, bool is_quick, const void *caller)
 {
 	uint32_t tid = thrum__port_tid(), nobody = 0;
 	const void *started = process > 0 ? thrum__adapt_started_at(child) : NULL;
@@ -96,7 +98,9 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 		atomic_store(&owner, SEVERAL);
 }
 
-void thrum__adapt_child_missing(pid_t process, const void *caller)
+/* A call for this child found none. If a call for any child took it, elsewhere, records a request that
+ * failed. Keeps errno. */
+static void note_missing(pid_t process, const void *caller)
 {
 	char label[PLACE_MAX + 60];
 	int error = errno;
@@ -117,6 +121,30 @@ void thrum__adapt_child_missing(pid_t process, const void *caller)
 		break;
 	}
 	errno = error;
+}
+
+pid_t thrum__adapt_child_waited(const void *caller, pid_t process, const int *status, int options,
+	pid_t result)
+{
+	if (UNLIKELY(result < 0 && errno == ECHILD && process > 0) && is_on(ADAPTER_BLOCK))
+		note_missing(process, caller);
+	if (result <= 0)
+		return result;
+	if (WIFEXITED(*status) || WIFSIGNALED(*status))
+		thrum__adapt_fork_ended(result, *status);
+	if (is_chosen(ADAPTER_BLOCK))
+		note_taken(result, process, options & WNOHANG, caller);
+	return result;
+}
+
+void thrum__adapt_child_learned(int result, const siginfo_t *info)
+{
+	if (result != 0 || info->si_pid <= 0)
+		return;
+	if (info->si_code == CLD_EXITED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
+	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
 }
 
 void thrum__adapt_children_left(void)

@@ -69,18 +69,12 @@ static pid_t find_owner(pid_t waits)
 
 /* ---- Those who have it ------------------------------------------------------------------------- */
 
-static void put_path(char path[64], pid_t process, const char *folder, int fd)
-{
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), folder),
-		(uint64_t)fd) = '\0';
-}
-
 static bool find_lock(struct file_lock *lock)
 {
 	char path[64];
 	struct statx file;
 
-	put_path(path, lock->process, "/fd/", lock->fd);
+	thrum__adapt_process_descriptor(path, lock->process, lock->fd);
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file))
 		return false;
 	lock->inode = file.stx_ino;
@@ -154,7 +148,7 @@ static char *put_name(char *to, const struct file_lock *lock)
 	char path[64], target[PROCESS_TEXT], *name;
 	ssize_t length;
 
-	put_path(path, lock->process, "/fd/", lock->fd);
+	thrum__adapt_process_descriptor(path, lock->process, lock->fd);
 	length = readlink(path, target, sizeof target);
 	target[length > 0 && (size_t)length < sizeof target ? length : 0] = '\0';
 	name = strrchr(target, '/');

@@ -154,8 +154,7 @@ static bool find_mq(struct call *call, unsigned fd, bool sends)
 	char path[64], name[IPC_NAME];
 	uint64_t number;
 
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, call->process), "/fd/"),
-		fd) = '\0';
+	thrum__adapt_process_descriptor(path, call->process, (int)fd);
 	call->need->sort = sends ? IPC_ROOM : IPC_MESSAGE;
 	number = thrum__adapt_ipc_mq_number(path, &call->is_private);
 	call->key = number ? thrum__adapt_queue_key(QUEUE_OF_MQ_OPEN, number) : 0;

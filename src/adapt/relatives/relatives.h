@@ -107,12 +107,12 @@ void thrum__adapt_lock_file_used(int folder, const char *path);
 
 /* ---- children.c ---- */
 
-/* The calling thread took a child that had ended, there. is_quick: by a call that never waits; else the
- * call waited for `process` alone, or for any (-1). */
-void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
-/* A call for this child found none. If a call for any child took it, elsewhere, records a request that
- * failed. Keeps errno. */
-void thrum__adapt_child_missing(pid_t process, const void *caller);
+/* Such a call as waitpid() for a child, or for any (-1), has returned: notes the child that it took, or that
+ * another call has taken it. Returns the result. Keeps errno. */
+pid_t thrum__adapt_child_waited(const void *caller, pid_t process, const int *status, int options,
+	pid_t result);
+/* The same for waitid(). */
+void thrum__adapt_child_learned(int result, const siginfo_t *);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);
 /* The calling thread waits for the signal of a child's end. If the program has taken children, none is left

@@ -44,8 +44,7 @@ static bool asks_in_vain(const struct look *look, pid_t process, const struct pr
 		!thrum__adapt_process_copy(process, call->arguments[0], &one, sizeof one) ||
 		one.fd < 0)
 		return false;
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
-		(uint64_t)one.fd) = '\0';
+	thrum__adapt_process_descriptor(path, process, one.fd);
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) || !S_ISFIFO(file.stx_mode))
 		return false;
 	end = (struct end){file.stx_ino, true, false, false};

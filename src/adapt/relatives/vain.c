@@ -167,8 +167,7 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 
 	if (fd < 0)
 		return false;
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
-		(uint64_t)fd) = '\0';
+	thrum__adapt_process_descriptor(path, process, fd);
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) ||
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
@@ -328,8 +327,7 @@ static bool is_asked(const struct look *look, struct step *step, const struct pr
 	if (fd < 0 || writes || !thrum__adapt_accepts_alone() ||
 		!thrum__adapt_process_is_single(step->process))
 		return false;
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, step->process), "/fd/"),
-		(uint64_t)fd) = '\0';
+	thrum__adapt_process_descriptor(path, step->process, fd);
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) || !S_ISSOCK(file.stx_mode))
 		return false;
 	at = thrum__adapt_asked_by(file.stx_ino, &is_queued);
