@@ -67,50 +67,48 @@ bool thrum__analyse_thread_sleeps(const struct thrum__model *model, const struct
 	return sleeps->count >= SLEEPS_MIN;
 }
 
-static bool are_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
-{
-	return a == b ||
-		(THRUM__TASK(model, a, kind) == THRUM_KIND_TIMER &&
-			THRUM__TASK(model, b, kind) == THRUM_KIND_TIMER &&
-			THRUM__TASK(model, a, site) == THRUM__TASK(model, b, site));
-}
-
-/* Whether one of these tasks is that one, or both are timers of one place. */
-static bool is_among(const struct thrum__model *model, const uint32_t *tasks, uint32_t count,
+/* Whether one of these runs is of that task, or both are of timers of one place. */
+static bool is_among(const struct thrum__model *model, const uint32_t *runs, uint32_t count,
 	uint32_t task)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (are_alike(model, tasks[i], task))
+	bool is_timer = THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t other = THRUM__RUN(model, runs[i], task);
+
+		if (other == task ||
+			(is_timer && THRUM__TASK(model, other, kind) == THRUM_KIND_TIMER &&
+				THRUM__TASK(model, other, site) == THRUM__TASK(model, task, site)))
 			return true;
+	}
 	return false;
 }
 
-bool thrum__analyse_thread_lasts(const struct thrum__model *model, uint32_t lane, int64_t before,
+static void note_run(const struct thrum__model *model, uint32_t run, int64_t before,
 	struct thrum__thread_lasts *lasts)
 {
-	uint32_t run = model->runs.count, tasks[THRUM__LASTS];
+	uint32_t task = THRUM__RUN(model, run, task);
 
-	*lasts = (struct thrum__thread_lasts){.count = 0};
-	for (uint32_t i = 0;
-		i < LOOK_BACK && lasts->count < THRUM__LASTS && run > model->runs.first; i++) {
-		if (!thrum__model_has_row(&model->runs, --run) ||
-			THRUM__RUN(model, run, lane) != lane)
-			continue;
-		uint32_t task = THRUM__RUN(model, run, task);
+	if (lasts->is_busy || lasts->count == THRUM__LASTS ||
+		!thrum__model_has_row(&model->tasks, task) ||
+		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
+		is_among(model, lasts->still, lasts->still_count, task) ||
+		is_among(model, lasts->runs, lasts->count, task))
+		return;
+	if (THRUM__RUN(model, run, start) < before)
+		lasts->runs[lasts->count++] = run;
+	else if (lasts->still_count < THRUM__LASTS)
+		lasts->still[lasts->still_count++] = run;
+	else
+		lasts->is_busy = true;
+}
 
-		if (!thrum__model_has_row(&model->tasks, task) ||
-			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
-			is_among(model, lasts->still, lasts->still_count, task) ||
-			is_among(model, tasks, lasts->count, task))
-			continue;
-		if (THRUM__RUN(model, run, start) < before) {
-			tasks[lasts->count] = task;
-			lasts->runs[lasts->count++] = run;
-		} else if (lasts->still_count == THRUM__LASTS) {
-			return false;
-		} else {
-			lasts->still[lasts->still_count++] = task;
-		}
-	}
-	return lasts->count > 0;
+void thrum__analyse_thread_lasts(const struct thrum__model *model, int64_t before,
+	struct thrum__thread_lasts *lasts)
+{
+	uint32_t run = model->runs.count;
+
+	for (uint32_t i = 0; i < LOOK_BACK && run > model->runs.first; i++)
+		if (thrum__model_has_row(&model->runs, --run))
+			note_run(model, run, before, &lasts[THRUM__RUN(model, run, lane)]);
 }

@@ -33,13 +33,14 @@ bool thrum__analyse_thread_sleeps(const struct thrum__model *, const struct thru
 /* The runs that a loop made last of callbacks that don't run any more. */
 struct thrum__thread_lasts {
 	uint32_t runs[THRUM__LASTS];  /* the latest first, each of another task */
-	uint32_t still[THRUM__LASTS]; /* tasks that ran since, of timers of one place the latest */
+	uint32_t still[THRUM__LASTS]; /* runs since then, of timers of one place the latest */
 	uint32_t count, still_count;
+	bool is_busy; /* there is no room for all that ran since */
 };
 
-/* Finds those that began before a time. Returns whether there are any, and no more tasks ran since than
- * *lasts has room for. O(runs), at most 65,536. */
-bool thrum__analyse_thread_lasts(const struct thrum__model *, uint32_t lane, int64_t before,
+/* Finds those that began before a time, on each lane. lasts: one for each lane, all zeros.
+ * O(runs), at most 65,536. */
+void thrum__analyse_thread_lasts(const struct thrum__model *, int64_t before,
 	struct thrum__thread_lasts *lasts);
 
 #endif

@@ -111,26 +111,31 @@ static void tells_last_runs(void **state)
 		"70 create 1 6 timer\n80 switch 6\n90 switch 1\n"
 		"200 switch 6\n201 switch 4\n202 switch 1",
 		false);
-	struct thrum__thread_lasts lasts;
+	struct thrum__thread_lasts lasts = {0};
 
 	(void)state;
-	assert_true(thrum__analyse_thread_lasts(model, 0, 100, &lasts));
+	thrum__analyse_thread_lasts(model, 100, &lasts);
+	assert_false(lasts.is_busy);
 	assert_int_equal(lasts.count, 3);
 	assert_int_equal(THRUM__RUN(model, lasts.runs[0], task), story_task(model, 5));
 	assert_int_equal(THRUM__RUN(model, lasts.runs[1], task), story_task(model, 2));
 	assert_int_equal(THRUM__RUN(model, lasts.runs[1], start), 30);
 	assert_int_equal(THRUM__RUN(model, lasts.runs[2], task), story_task(model, 3));
 	assert_int_equal(lasts.still_count, 2);
-	assert_int_equal(lasts.still[0], story_task(model, 4));
-	assert_int_equal(lasts.still[1], story_task(model, 6));
+	assert_int_equal(THRUM__RUN(model, lasts.still[0], task), story_task(model, 4));
+	assert_int_equal(THRUM__RUN(model, lasts.still[1], task), story_task(model, 6));
 	/* All of it runs still. */
-	assert_false(thrum__analyse_thread_lasts(model, 0, 5, &lasts));
+	lasts = (struct thrum__thread_lasts){0};
+	thrum__analyse_thread_lasts(model, 5, &lasts);
+	assert_int_equal(lasts.count, 0);
 	thrum__model_destroy(model);
 	/* Timers of one place stand for each other. */
 	model = story_model("0 create - 1 thread\n1 create 1 2 timer\n10 switch 2\n11 resolve 2 2\n"
 			    "12 switch 1\n13 create 1 3 timer\n200 switch 3\n201 switch 1",
 		false);
-	assert_false(thrum__analyse_thread_lasts(model, 0, 100, &lasts));
+	lasts = (struct thrum__thread_lasts){0};
+	thrum__analyse_thread_lasts(model, 100, &lasts);
+	assert_int_equal(lasts.count, 0);
 	assert_int_equal(lasts.still_count, 1);
 	thrum__model_destroy(model);
 }

@@ -44,7 +44,7 @@ void why_write_blocked(struct output *, const struct thrum__model *);
 void why_write_polling(struct output *, const struct thrum__model *);
 
 /* Names the callbacks that ran last in each loop in which few others, or none, ran for the last second or
- * longer. Writes nothing if there is none. */
+ * longer. Writes nothing if there is none, or no memory. */
 void why_write_lasts(struct output *, const struct thrum__model *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no

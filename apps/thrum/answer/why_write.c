@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes findings as text and JSON. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/graph.h"
@@ -334,35 +335,41 @@ static void write_lasts(struct output *out, const struct thrum__model *model, ui
 	output_text(out, " ran nothing");
 	for (uint32_t i = 0; i < lasts->still_count; i++) {
 		output_text(out, i == 0 ? " but " : i + 1 < lasts->still_count ? ", " : " and ");
-		write_task(out, model, lasts->still[i]);
+		write_task(out, model, THRUM__RUN(model, lasts->still[i], task));
 	}
 	output_text(out, " for the last second or longer. Before that it ran:");
 	output_end_line(out, begin, 2);
 	for (uint32_t i = lasts->count; i-- > 0;) {
+		uint32_t task = THRUM__RUN(model, lasts->runs[i], task);
+
 		begin = output_begin_line(out);
 		write_time(out, THRUM__RUN(model, lasts->runs[i], start));
 		output_text(out, "  ");
-		write_task(out, model, THRUM__RUN(model, lasts->runs[i], task));
-		write_place(out, model, THRUM__RUN(model, lasts->runs[i], task));
+		write_task(out, model, task);
+		write_place(out, model, task);
 		output_end_line(out, begin, STEP_INDENT);
 	}
 }
 
 void why_write_lasts(struct output *out, const struct thrum__model *model)
 {
-	struct thrum__thread_lasts lasts;
+	struct thrum__thread_lasts *lasts = calloc((size_t)model->lane_count + 1, sizeof *lasts);
 
+	if (!lasts)
+		return;
+	thrum__analyse_thread_lasts(model, model->end - BLOCKED_MIN, lasts);
 	for (uint32_t i = 0, told = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
 		uint32_t thread = model->lanes[i].running;
 
 		if (!thrum__model_has_row(&model->tasks, thread))
 			thread = model->lanes[i].task;
-		if (!thrum__model_has_row(&model->tasks, thread) ||
-			!thrum__analyse_thread_lasts(model, i, model->end - BLOCKED_MIN, &lasts))
+		if (!thrum__model_has_row(&model->tasks, thread) || lasts[i].count == 0 ||
+			lasts[i].is_busy)
 			continue;
-		write_lasts(out, model, thread, &lasts);
+		write_lasts(out, model, thread, &lasts[i]);
 		told++;
 	}
+	free(lasts);
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

@@ -23,6 +23,13 @@ struct thrum__lost {
 	bool is_left; /* the latest of a connection, too; the receiver's loop waits for other work */
 };
 
+/* A request that ended in a thread's loop and began no task, though those like it did. */
+struct thrum__why_dropped {
+	uint32_t task; /* NONE: there is none, or several */
+	uint32_t
+		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
+};
+
 struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
@@ -51,6 +58,9 @@ struct thrum__search {
 	 * requests by call site; else NULL. */
 	bool is_still;
 	struct thrum__why_site *sites;
+	/* Set by dropped.c: what it found in the loop of this lane; NONE: nobody has asked yet. */
+	uint32_t dropped_lane;
+	struct thrum__why_dropped dropped;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
 	uint32_t joined;
 	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
@@ -58,8 +68,8 @@ struct thrum__search {
 	int64_t endless_since;
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
 	uint32_t lost_count;
-	uint32_t
-		budget; /* tasks and runs that may still be searched for those to blame and failed tries */
+	/* Tasks and runs that may still be searched for those to blame and failed tries. */
+	uint32_t budget;
 	unsigned phase; /* where stuck.c goes on: with which tasks, and with which of these */
 	uint32_t at;
 };
@@ -187,6 +197,14 @@ struct thrum__why_servers {
 
 void thrum__why_servers_of(const struct thrum__model *, uint32_t object, uint32_t waiter,
 	struct thrum__why_servers *);
+
+static inline bool thrum__why_is_server(const struct thrum__why_servers *servers, uint32_t task)
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (servers->task[i] == task)
+			return true;
+	return false;
+}
 
 /* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
 static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint32_t row)

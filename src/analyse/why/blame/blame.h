@@ -280,13 +280,6 @@ uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t objec
 
 /* ---- Requests that led to nothing (dropped.c) --------------------------------------------------- */
 
-/* A request that ended in a thread's loop and began no task, though those like it did. */
-struct thrum__why_dropped {
-	uint32_t task; /* NONE: there is none, or several */
-	uint32_t
-		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
-};
-
 /* The requests of a call site that ended in a loop. */
 struct thrum__why_site {
 	uint32_t began, dropped;
@@ -298,9 +291,9 @@ struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *);
 
 /* Finds it where nothing but timers goes on in the program: of many requests of one call site, or a
  * connection that was made anew, after which the program is silent; or the end of a child that another call
- * took, likewise. O(tasks), if so. For a handle of a connection, by which a thread waits: the last request
- * that was made for the thread's question; faster. */
-struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *, uint32_t thread);
+ * took, likewise. O(tasks), if so, but for the loop that was asked for last. For a handle of a connection, by
+ * which a thread waits: the last request that was made for the thread's question; faster. */
+struct thrum__why_dropped thrum__why_dropped(struct thrum__search *, uint32_t thread);
 
 /* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
 

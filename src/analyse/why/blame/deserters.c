@@ -11,14 +11,6 @@
 #define LIKE_MIN 2     /* so many show that tasks like them serve the object */
 #define LOOK_BACK 1024 /* edges of an object that are searched, from the latest back */
 
-static bool is_server(const struct thrum__why_servers *servers, uint32_t task)
-{
-	for (unsigned i = 0; i < servers->count; i++)
-		if (servers->task[i] == task)
-			return true;
-	return false;
-}
-
 /* Whether a task owes the object something: out of a mailbox or stream it has taken what its like put
  * back. */
 static bool owes(const struct thrum__model *model, uint32_t task, uint32_t object)
@@ -95,7 +87,7 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 		}
 		found.last = THRUM__TASK(model, i, end) > found.last ? THRUM__TASK(model, i, end)
 								     : found.last;
-		if (is_server(servers, i)) {
+		if (thrum__why_is_server(servers, i)) {
 			served++;
 			continue;
 		}
@@ -118,7 +110,7 @@ static struct thrum__why_deserters look_since(struct thrum__search *search, uint
 			return none;
 		if (i >= model->tasks.count)
 			break;
-		if (is_server(servers, i)) {
+		if (thrum__why_is_server(servers, i)) {
 			served++;
 		} else if (thrum__analyse_task_is_pending(model, i)) {
 			pending++;

@@ -29,17 +29,30 @@ static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32
 		: THRUM__NONE;
 }
 
+/* The first task from `at` on that a task made in a run, or NONE. */
+static uint32_t next_made(const struct thrum__model *model, uint32_t task, uint32_t run,
+	uint32_t at)
+{
+	while (thrum__model_has_row(&model->tasks, at) &&
+		THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end) &&
+		THRUM__TASK(model, at, creator) != task)
+		at++;
+	return thrum__model_has_row(&model->tasks, at) &&
+			THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end)
+		? at
+		: THRUM__NONE;
+}
+
+static uint32_t first_made(const struct thrum__model *model, uint32_t task, uint32_t run)
+{
+	return next_made(model, task, run,
+		thrum__analyse_task_from(model, THRUM__RUN(model, run, start)));
+}
+
 /* Whether a task made another one in a run. */
 static bool has_begun(const struct thrum__model *model, uint32_t task, uint32_t run)
 {
-	uint32_t at = thrum__analyse_task_from(model, THRUM__RUN(model, run, start));
-
-	for (; thrum__model_has_row(&model->tasks, at) &&
-		THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end);
-		at++)
-		if (THRUM__TASK(model, at, creator) == task)
-			return true;
-	return false;
+	return first_made(model, task, run) != THRUM__NONE;
 }
 
 /* Whether a task did nothing in its last run but end: no act on others, and no note, such as that a timer
@@ -144,14 +157,11 @@ static uint32_t run_soon(const struct thrum__model *model, uint32_t lane, uint32
 /* The last request that a task made in a run, or NONE. */
 static uint32_t last_made(const struct thrum__model *model, uint32_t task, uint32_t run)
 {
-	uint32_t at = thrum__analyse_task_from(model, THRUM__RUN(model, run, start));
 	uint32_t made = THRUM__NONE;
 
-	for (; thrum__model_has_row(&model->tasks, at) &&
-		THRUM__TASK(model, at, created) <= THRUM__RUN(model, run, end);
-		at++)
-		if (THRUM__TASK(model, at, creator) == task &&
-			THRUM__TASK(model, at, kind) == THRUM_KIND_REQUEST)
+	for (uint32_t at = first_made(model, task, run); at != THRUM__NONE;
+		at = next_made(model, task, run, at + 1))
+		if (THRUM__TASK(model, at, kind) == THRUM_KIND_REQUEST)
 			made = at;
 	return made;
 }
@@ -328,18 +338,13 @@ static bool has_due(const struct thrum__model *model)
 	return false;
 }
 
-struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search, uint32_t thread)
+/* Finds it in the loop of a lane. */
+static struct thrum__why_dropped find_in_loop(const struct thrum__search *search, uint32_t lane)
 {
 	static const char *const own[] = {"async"};
 	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
-	uint32_t lane = search->is_still && search->gap < 0 ? thrum__why_loop_of(model, thread)
-							    : THRUM__NONE;
 
-	if (search->sites && THRUM__TASK(model, thread, kind) == THRUM_KIND_HANDLE)
-		return unanswered(search, thread);
-	if (lane == THRUM__NONE)
-		return found;
 	if (search->is_silent && !has_due(model) &&
 		!thrum__why_awaits_outside(model, own, 1, false))
 		found = taken_child(model, lane);
@@ -351,4 +356,25 @@ struct thrum__why_dropped thrum__why_dropped(const struct thrum__search *search,
 	else if (search->is_silent && !is_server(search))
 		found = made_anew(search, lane);
 	return found;
+}
+
+struct thrum__why_dropped thrum__why_dropped(struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	uint32_t lane;
+
+	if (!search->is_still || search->gap >= 0)
+		return found;
+	if (search->sites && THRUM__TASK(model, thread, kind) == THRUM_KIND_HANDLE)
+		return unanswered(search, thread);
+	lane = thrum__why_loop_of(model, thread);
+	if (lane == THRUM__NONE)
+		return found;
+	/* A path is judged in several steps, and each asks. */
+	if (search->dropped_lane != lane) {
+		search->dropped = find_in_loop(search, lane);
+		search->dropped_lane = lane;
+	}
+	return search->dropped;
 }

@@ -14,9 +14,8 @@ static void add_server(const struct thrum__model *model, struct thrum__why_serve
 		return;
 	}
 	task = thrum__model_heir(model, task);
-	for (unsigned i = 0; i < servers->count; i++)
-		if (servers->task[i] == task)
-			return;
+	if (thrum__why_is_server(servers, task))
+		return;
 	if (servers->count == THRUM__SERVERS_MAX) {
 		servers->is_whole = false;
 		return;

@@ -124,10 +124,9 @@ static bool leads_to(const struct thrum__model *model, uint32_t condition, uint3
 	for (unsigned i = 0;
 		i < LOOK_BACK && condition != leaf && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		for (unsigned server = 0; server < servers->count; server++)
-			if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
-				THRUM__EDGE(model, edge, from) == servers->task[server])
-				return true;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			thrum__why_is_server(servers, THRUM__EDGE(model, edge, from)))
+			return true;
 	return condition == leaf;
 }
 

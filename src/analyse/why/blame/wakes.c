@@ -107,10 +107,7 @@ static bool serves(const struct thrum__model *model, uint32_t task, uint32_t con
 	if (THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
 		return false;
 	thrum__why_servers_of(model, condition, waiter, &servers);
-	for (unsigned i = 0; i < servers.count; i++)
-		if (servers.task[i] == task)
-			return true;
-	return false;
+	return thrum__why_is_server(&servers, task);
 }
 
 /* Whether a task that waits for a condition was passed over by the last signal: that woke another task, which

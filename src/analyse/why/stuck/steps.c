@@ -88,7 +88,7 @@ static void add_noted(struct thrum__finding *finding, struct thrum__search *sear
 }
 
 /* Adds a step for a request of a loop that led to nothing. Returns whether there is one. */
-static bool add_dropped(struct thrum__finding *finding, const struct thrum__search *search,
+static bool add_dropped(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t thread)
 {
 	struct thrum__why_dropped dropped = thrum__why_dropped(search, thread);

@@ -386,9 +386,9 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 }
 
 /* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
- * peers, is due at no time, and has no loop that a forgotten handle
- * keeps, or in which a request was dropped. */
-static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
+ * peers, is due at no time, and has no loop that a forgotten handle keeps, or in which a request was
+ * dropped. */
+static bool is_unremarkable(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 
@@ -573,6 +573,7 @@ static int begin(struct thrum__search *search)
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
 	search->is_still = thrum__why_is_still(search->model);
+	search->dropped_lane = THRUM__NONE;
 	if (search->is_still && search->model->has_connections && search->gap < 0)
 		search->sites = thrum__why_count_sites(search->model);
 	return thrum__why_find_lost(search);
