@@ -95,7 +95,7 @@ same answers "$programs/uv_answers" fine
 has answers why '^no findings'
 same missing "$programs/uv_answers" missing
 has missing why '^never resolved \(possible\)'
-has missing why 'open /missing, then (on_open|uv_answers\+0x[0-9a-f]+).* fails, and begins nothing; .ENOENT'
+has missing why 'open /missing, then (on_open|uv_answers\+0x[0-9a-f]+): Fails, and begins nothing; .ENOENT'
 has missing why 'thread (ask|uv_answers\+0x[0-9a-f]+): Waits for'
 same news "$programs/uv_answers" news
 has news why '^no findings'
