@@ -193,6 +193,24 @@ static void a_limit(void **state)
 	assert_int_equal(use_up(12, "resolve"), -1);
 }
 
+/* The machine decides how many requests its devices have. */
+static void requests_to_a_disk(void **state)
+{
+	struct text text;
+
+	(void)state;
+	begin(&text);
+	create(&text, 10, 1, 3, "handle", "requests of vda");
+	for (int i = 0; i < 40; i++)
+		create(&text, 4000 + 10 * i, 3, 200 + i, "handle", "vda read 12 KiB");
+	assert_int_equal(certainty(&text), -1);
+	begin(&text);
+	create(&text, 10, 1, 3, "handle", "server of files");
+	for (int i = 0; i < 40; i++)
+		create(&text, 4000 + 10 * i, 3, 200 + i, "handle", "read 12 KiB");
+	assert_int_equal(certainty(&text), THRUM__POSSIBLE);
+}
+
 static void a_pool_beside_failures_of_others(void **state)
 {
 	struct text text;
@@ -217,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_cache_that_is_full),
 		cmocka_unit_test(growth_with_a_pause),
 		cmocka_unit_test(a_limit),
+		cmocka_unit_test(requests_to_a_disk),
 		cmocka_unit_test(a_pool_beside_failures_of_others),
 	};
 

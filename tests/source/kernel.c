@@ -266,7 +266,7 @@ static void requests_are_tasks_of_devices(void **state)
 	struct thrum_trace *trace;
 	const struct thrum_event *events;
 	size_t count;
-	uint64_t parents[2] = {0};
+	uint64_t parents[2] = {0}, work = 0;
 	unsigned created = 0;
 
 	(void)state;
@@ -297,9 +297,12 @@ static void requests_are_tasks_of_devices(void **state)
 		for (size_t i = 0; i < count; i++)
 			if (events[i].type == THRUM_EVENT_CREATE && events[i].time >= 1000)
 				parents[created++ % 2] = events[i].task;
+			else if (events[i].type == THRUM_EVENT_SWITCH && events[i].time == 1000)
+				work = events[i].task;
 	assert_int_equal(created, 2);
 	assert_int_equal(parents[0], 1); /* the thread that issued it */
-	assert_true(parents[1] > UINT32_MAX);
+	assert_int_equal(parents[1], work);
+	assert_true(work > UINT32_MAX);
 	thrum_trace_close(trace);
 }
 

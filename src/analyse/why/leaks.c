@@ -41,14 +41,19 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 		thrum__analyse_task_is_object(model, task);
 }
 
-/* Whether it is a request to a device, which its lane records for a task of another lane (`thrum record
- * --kernel`). How many are under way is the machine's matter: other programs and the kernel ask, too. */
+/* Whether it is a request to a device (`thrum record --kernel`). The device's lane records it, for a task of
+ * another lane or for its own work. How many are under way is the machine's matter: other programs and the
+ * kernel ask, too. */
 static bool is_of_device(const struct thrum__model *model, const struct thrum__tasks *block,
 	uint32_t k)
 {
+	static const char *const work[] = {"requests of "};
+	uint32_t creator = block->creator[k];
+
 	return block->kind[k] == THRUM_KIND_HANDLE &&
-		thrum__model_has_row(&model->tasks, block->creator[k]) &&
-		THRUM__TASK(model, block->creator[k], lane) != block->lane[k];
+		thrum__model_has_row(&model->tasks, creator) &&
+		(THRUM__TASK(model, creator, lane) != block->lane[k] ||
+			thrum__why_begins_with(model, creator, work, 1));
 }
 
 /* Calls `count` for each task that can be part of a leak. */

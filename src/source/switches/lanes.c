@@ -297,7 +297,7 @@ static void end_interrupt(struct machine *m, struct lane *lane, uint64_t ticks, 
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* Makes the task of a request, for the thread that issued it. */
+/* Makes the task of a request, for the thread that issued it; if that one isn't recorded, for the lane's work. */
 static void tell_request(struct machine *m, struct lane *lane, uint64_t ticks,
 	const struct thrum__source_kernel_event *event, struct request *request)
 {
@@ -316,7 +316,7 @@ static void tell_request(struct machine *m, struct lane *lane, uint64_t ticks,
 	set_working(m, lane, ticks, true);
 	put(m, lane, ticks,
 		&(struct thrum__record){.type = THRUM__R_CREATE_IN,
-			.task = holding && holding->own ? holding->own : lane->fill.own,
+			.task = holding && holding->own ? holding->own : lane->work,
 			.other = request->task,
 			/* It may well be pending when the program ends. */
 			.kind = THRUM_KIND_HANDLE,
