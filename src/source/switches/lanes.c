@@ -297,7 +297,8 @@ static void end_interrupt(struct machine *m, struct lane *lane, uint64_t ticks, 
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* Makes the task of a request, for the thread that issued it; if that one isn't recorded, for the lane's work. */
+/* Makes the task of a request: for the thread that issued it, or for the lane's work if that one isn't
+ * recorded. */
 static void tell_request(struct machine *m, struct lane *lane, uint64_t ticks,
 	const struct thrum__source_kernel_event *event, struct request *request)
 {
