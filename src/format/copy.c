@@ -204,6 +204,9 @@ static void lay_out_copy(struct thrum__format_copying *copy)
 		to->off_cpu = place_section(&end, from->off_cpu.size);
 	to->packet = (struct thrum__section){end, 0};
 	to->packets = 0;
+	/* No process maps the copy. */
+	to->witness = (struct thrum__section){0};
+	to->born = 0;
 }
 
 /* When the copy of a recording ended: while nobody has noted its end, `ended`, or a later time at

@@ -75,6 +75,11 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size, uint64_t page)
 	h->counters = take_section(&end, clamp(size / 64, 4 * PAGE, 256 * PAGE));
 	h->live_tasks = take_section(&end, live * sizeof(struct thrum__live_task));
 	h->control = take_section(&end, THRUM__CONTROL_PAGE + clamp(size / 256, PAGE, 16 * PAGE));
+	/* Only where that isn't much of it. */
+	if (size / page >= 64) {
+		end = round_up(end, page);
+		h->witness = take_section(&end, page);
+	}
 
 	/* The rest is about 1,024 packets. With fewer, a program with many threads would run out of
 	 * them; smaller than 4 KiB, a packet would be mostly header. */

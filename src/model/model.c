@@ -168,7 +168,8 @@ void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info
 		thrum__model_apply_categories(m);
 	/* The system takes its time to end a process that is killed in the midst of its work. */
 	if (info->end > m->end && info->end < THRUM__OPEN &&
-		(info->ending != THRUM_ENDING_KILLED || info->end - m->end > DYING))
+		((info->ending != THRUM_ENDING_KILLED && info->ending != THRUM_ENDING_GONE) ||
+			info->end - m->end > DYING))
 		m->end = info->end;
 	m->ending = info->ending;
 	m->ending_code = info->ending_code;

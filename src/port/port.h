@@ -228,6 +228,18 @@ int thrum__port_file_reserve(const struct thrum__port_file *, uint64_t size);
 /* Writes all `size` bytes at `offset`. */
 int thrum__port_file_write(const struct thrum__port_file *, uint64_t offset, const void *from,
 	size_t size);
+/*
+ * From now on the file is changed when this thread ends or its process does, in any way, on a file system
+ * that notes the first write to a page; see witness.c. Needs the file's page at `offset`, a multiple of the
+ * page size, for itself. Returns when the file was made, in ns since 1970; 0 if that doesn't work, or the file
+ * system has another clock.
+ */
+uint64_t thrum__port_witness_begin(const struct thrum__port_file *, uint64_t offset);
+/* Ends that, in any thread. 8 KiB of memory stay in use if it isn't the one that began. */
+void thrum__port_witness_end(void);
+/* Tells when a file was made and when it was last changed, in ns since 1970. False: its file system doesn't
+ * tell. A copy was made later than its original. */
+bool thrum__port_file_times(int fd, uint64_t *born, uint64_t *changed);
 /* Renames the file to its path, in the place of an older recording, and closes it. Removes the file
  * if the renaming fails. */
 int thrum__port_file_commit(struct thrum__port_file *);

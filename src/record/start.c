@@ -259,6 +259,14 @@ static int make_present(const struct thrum__port_file *file, uint8_t *memory,
 		: error;
 }
 
+/* Lets the file tell when the process died. `thrum record` notes that itself, and its adapters would record
+ * the witness's mutex. */
+static void begin_witness(const struct thrum__port_file *file, struct thrum__header *h)
+{
+	if (h->witness.size > 0 && !secure_getenv("THRUM_ADAPT"))
+		h->born = thrum__port_witness_begin(file, h->witness.offset);
+}
+
 /* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
@@ -288,6 +296,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		for (uint32_t i = 0; packets_too && i < layout.packets; i++)
 			(*r)->ready[i] = layout.packet_size;
 		(*r)->header->is_locked = file.is_locked;
+		begin_witness(&file, (*r)->header);
 		share_mask(&file, *r);
 		if (!config->counters_only)
 			thrum__record_begin_mask(*r);
@@ -468,6 +477,7 @@ static void stop_held(struct recorder *r, uint32_t ending)
 	thrum__record_counters_end(r);
 	atomic_fetch_add(&r->header->progress, 1);
 	thrum__port_wake(&r->header->progress);
+	thrum__port_witness_end();
 	if (r->has_file)
 		thrum__port_detach(r->header, r->size);
 }

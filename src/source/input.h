@@ -137,6 +137,10 @@ int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 /* Returns the recording's clock now, in ticks; 0 if that can't be told: thrum__format_ticks_at. If it is of
  * another machine, returns the latest time that this one was told. */
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
+
+/* Returns the recording's clock, in ticks, at the latest time at which a process that nobody saw die was alive
+ * for sure, as its file tells: see thrum__port_witness_begin. 0: it doesn't. */
+uint64_t thrum__source_ticks_witnessed(const struct thrum__input *);
 /* Tells whether a process may still write to the recording with this header. */
 bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);
 /* Tells why a copy of the recording `from`, which may be NULL, must not replace the file `to`, for a

@@ -136,6 +136,9 @@ static void look_for_process(struct followed *followed)
 	if (state != THRUM__RECORDING)
 		return;
 	trace->info.state = "killed";
+	ticks = thrum__source_ticks_witnessed(&followed->file);
+	if (ticks)
+		trace->format->still(trace, ticks);
 	if (trace->info.ending == THRUM_ENDING_UNKNOWN ||
 		trace->info.ending == THRUM_ENDING_RUNNING)
 		trace->info.ending = THRUM_ENDING_GONE;

@@ -71,6 +71,22 @@ uint64_t thrum__source_ticks_now(const struct thrum__input *input)
 	return thrum__format_ticks_at(&header, thrum__port_monotonic());
 }
 
+uint64_t thrum__source_ticks_witnessed(const struct thrum__input *input)
+{
+	struct thrum__header header;
+	const struct thrum__reading *latest;
+	uint64_t born, changed;
+
+	if (thrum__source_header(input, &header, NULL) != 0 || header.born == 0 ||
+		thrum__format_read_clocks(input, &header) != 0)
+		return 0;
+	latest = thrum__format_latest_clock(&header);
+	if (!latest || !thrum__port_file_times(thrum__source_owner(input)->fd, &born, &changed) ||
+		born != header.born || changed < latest->realtime)
+		return 0;
+	return thrum__format_ticks_at(&header, latest->monotonic + (changed - latest->realtime));
+}
+
 int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	struct thrum__output output = {&to, thrum__source_write_at};
@@ -81,9 +97,8 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 	bool is_gone = has_header && thrum__source_was_killed(input, &header);
 	int error;
 
-	/* If the process has ended, nobody knows when. */
 	if (!has_header || !thrum__source_is_recorded_to(input, &header))
-		ticks = 0;
+		ticks = is_gone ? thrum__source_ticks_witnessed(input) : 0;
 	error = thrum__format_copy(input, &output, ticks, overwritten);
 	/* A reader of the copy elsewhere can't find that out. */
 	if (error == 0 && is_gone && atomic_load(&header.ending) == 0)

@@ -134,7 +134,8 @@ size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum
 	if (info->ending == THRUM_ENDING_GONE && info->end <= model->last)
 		put_sentence(&text,
 			"The process was killed or crashed, and nobody noted when: how "
-			"long it hung is unknown.");
+			"long it hung is unknown. Start it with `thrum record`, or ask "
+			"while it hangs: `thrum why PID`.");
 	return text.size;
 }
 

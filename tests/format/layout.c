@@ -37,6 +37,9 @@ static void assert_divided(uint64_t size, uint64_t page)
 		end = sections[i].offset + sections[i].size;
 	}
 	assert_int_equal(h.counters.offset % page, 0);
+	assert_int_equal(h.witness.size, size / page >= 64 ? page : 0);
+	assert_int_equal(h.witness.offset % page, 0);
+	assert_true(h.witness.offset + h.witness.size <= h.packet.offset);
 	assert_true(end <= h.size);
 	assert_true(h.size <= size);
 	assert_int_equal(h.packet.size, (uint64_t)h.packets * h.packet_size);
