@@ -294,11 +294,15 @@ static bool is_young(const struct thrum__peers *peers, const struct thrum__peer 
 }
 
 /* Counts the due time of a task that has ended for the latest task that waited for it. */
-static void count_awaited(struct thrum__peers *peers, uint32_t task)
+static void count_if_awaited(const struct thrum__peers *peers, uint32_t task)
 {
-	uint32_t waiter = thrum__why_peers_waiter(peers->model, task), key;
+	uint32_t waiter, key;
 	struct thrum__dues due;
 
+	if (!(THRUM__TASK(peers->model, task, flags) & THRUM__TASK_DUE) ||
+		thrum__analyse_task_is_pending(peers->model, task))
+		return;
+	waiter = thrum__why_peers_waiter(peers->model, task);
 	if (waiter == THRUM__NONE)
 		return;
 	key = thrum__why_peers_key(peers, waiter);
@@ -308,15 +312,12 @@ static void count_awaited(struct thrum__peers *peers, uint32_t task)
 	add_dues(&peers->all[key].awaits, &due);
 }
 
-static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key)
+static void count_if_old(const struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	struct thrum__peer *peer = &peers->all[key], *family;
 
-	if (!thrum__analyse_task_is_pending(peers->model, task)) {
-		if (THRUM__TASK(peers->model, task, flags) & THRUM__TASK_DUE)
-			count_awaited(peers, task);
+	if (!thrum__analyse_task_is_pending(peers->model, task))
 		return;
-	}
 	peer->old += !is_young(peers, peer, task);
 	if (peer->family == THRUM__NONE)
 		return;
@@ -325,7 +326,7 @@ static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key
 }
 
 /* Counts the old tasks, once the longest lives are known. */
-static void count_old(struct thrum__peers *peers)
+static void count_old(const struct thrum__peers *peers)
 {
 	const struct thrum__model *model = peers->model;
 
@@ -336,6 +337,24 @@ static void count_old(struct thrum__peers *peers)
 			if (keys[k] != THRUM__NONE)
 				count_if_old(peers, (i << THRUM__BLOCK_SHIFT) + k, keys[k]);
 	}
+}
+
+const struct thrum__dues *thrum__why_peers_awaits(const struct thrum__peers *peers, uint32_t task)
+{
+	const struct thrum__model *model = peers->model;
+	uint32_t key = thrum__why_peers_key(peers, task);
+
+	if (key == THRUM__NONE)
+		return NULL;
+	if (!peers->all[key].has_awaits) {
+		for (uint32_t i = 0; i < peers->keys.count; i++)
+			peers->all[i].has_awaits = true;
+		for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+			i = thrum__analyse_next_task(model, i + 1))
+			if (thrum__why_peers_key(peers, i) != THRUM__NONE)
+				count_if_awaited(peers, i);
+	}
+	return &peers->all[key].awaits;
 }
 
 int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__places *places,
