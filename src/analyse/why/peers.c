@@ -7,49 +7,19 @@
 #include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/sort.h"
 
-#define SITES 256
+#define KNOWN 4096
 #define SOON 1000000000 /* ns */
 #define LATE_PEERS 2
 #define WAITER_BACK 8 /* edges to a task that are searched for one that waited for it */
 
-/* The key of the last task with each name, as most tasks of a name have the same kind and site; and
- * of the last task without a name of each site, as far as there is room. */
-struct name_keys {
-	uint64_t *number; /* by name: the kind and the site */
-	uint32_t *key;    /* by name */
-	uint32_t room;
-	struct {
-		uint64_t number; /* never 0: it has a site */
-		uint32_t key;
-	} sites[SITES]; /* by site modulo SITES */
+/* The keys of some names, kinds and call sites: most tasks are like one not long before. */
+struct known_key {
+	uint64_t number; /* of the kind and the site, + 1; 0: none is known here */
+	uint32_t name, key;
 };
-
-static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
-{
-	if (name >= known->room) {
-		uint32_t room = known->room, key_room = room;
-		void *numbers = thrum__base_grow(known->number, &room, name + UINT64_C(1),
-			sizeof *known->number);
-		void *keys;
-
-		if (!numbers)
-			return -THRUM_E_MEMORY;
-		known->number = numbers;
-		keys = thrum__base_grow(known->key, &key_room, name + UINT64_C(1),
-			sizeof *known->key);
-		if (!keys)
-			return -THRUM_E_MEMORY;
-		known->key = keys;
-		for (uint32_t i = known->room; i < room; i++)
-			known->number[i] = UINT64_MAX;
-		known->room = room;
-	}
-	known->number[name] = number;
-	known->key[name] = key;
-	return 0;
-}
 
 static const struct thrum__peer no_peer = {.sample = THRUM__NONE,
 	.latest = {-1, -1, -1, -1},
@@ -102,35 +72,29 @@ static int add_key(struct thrum__peers *peers, uint64_t number, const char *patt
 	return error;
 }
 
-static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_t task,
+/* Finds the key of a task. `known` has KNOWN elements. */
+static int find_key(struct thrum__peers *peers, struct known_key *known, uint32_t task,
 	uint32_t *key)
 {
 	const struct thrum__model *model = peers->model;
 	uint32_t name = THRUM__TASK(model, task, name);
-	uint32_t site = THRUM__TASK(model, task, site);
-	uint64_t number = THRUM__TASK(model, task, kind) | (uint64_t)site << 8;
+	uint64_t site = THRUM__TASK(model, task, site);
+	uint64_t number = THRUM__TASK(model, task, kind) | site << 8;
 	char pattern[THRUM__LABEL_PATTERN_MAX];
 	const char *label;
 	size_t size;
 	int error;
 
-	if (name < known->room && known->number[name] == number) {
-		*key = known->key[name];
-		return 0;
-	}
-	if (name == THRUM__NONE && known->sites[site % SITES].number == number) {
-		*key = known->sites[site % SITES].key;
+	known += thrum__base_hash_number(number, name) % KNOWN;
+	if (known->number == number + 1 && known->name == name) {
+		*key = known->key;
 		return 0;
 	}
 	label = thrum__model_string(model, name, &size);
 	size = thrum__analyse_label_pattern(label, size, pattern);
 	error = add_key(peers, number, pattern, size, key);
-	if (error == 0 && name != THRUM__NONE)
-		return remember_key(known, name, number, *key);
-	if (error == 0) {
-		known->sites[site % SITES].number = number;
-		known->sites[site % SITES].key = *key;
-	}
+	if (error == 0)
+		*known = (struct known_key){number + 1, name, *key};
 	return error;
 }
 
@@ -215,7 +179,7 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 }
 
 /* Finds the keys of a block's tasks and counts these. */
-static int count_block(struct thrum__peers *peers, struct name_keys *known, uint32_t number)
+static int count_block(struct thrum__peers *peers, struct known_key *known, uint32_t number)
 {
 	const struct thrum__model_rows *tasks = &peers->model->tasks;
 	const struct thrum__tasks *block = tasks->block[number];
@@ -238,15 +202,14 @@ static int count_block(struct thrum__peers *peers, struct name_keys *known, uint
 static int count_tasks(struct thrum__peers *peers)
 {
 	const struct thrum__model_rows *tasks = &peers->model->tasks;
-	struct name_keys known = {0};
-	int error = 0;
+	struct known_key *known = calloc(KNOWN, sizeof *known);
+	int error = known ? 0 : -THRUM_E_MEMORY;
 
 	memset(peers->of, UINT8_MAX, peers->places->count * sizeof *peers->of); /* NONE */
 	for (uint32_t i = tasks->first >> THRUM__BLOCK_SHIFT; i < tasks->blocks && error == 0; i++)
 		if (tasks->block[i])
-			error = count_block(peers, &known, i);
-	free(known.number);
-	free(known.key);
+			error = count_block(peers, known, i);
+	free(known);
 	return error;
 }
 
