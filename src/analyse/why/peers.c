@@ -167,6 +167,7 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 
 		add_dues(&peer->dues, &due);
 	}
+	peer->ran += THRUM__TASK(model, task, run) != THRUM__NONE;
 	life = life_of(model, task);
 	if (life < 0)
 		return;

@@ -25,6 +25,7 @@ struct thrum__dues {
 
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
+	uint32_t ran;            /* those that ever ran */
 	uint32_t old;            /* of the pending ones: those that are not young */
 	/* When the latest of those that ended were created, the last one first; -1: there is
 	 * none. */
