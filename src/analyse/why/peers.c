@@ -153,6 +153,13 @@ static struct thrum__dues due_of(const struct thrum__model *model, uint32_t task
 			  : (struct thrum__dues){.soon = 1, .longest = due};
 }
 
+static void count_resolved(struct thrum__peer *peer, uint32_t task, int64_t life)
+{
+	peer->resolved++;
+	peer->sample = task;
+	peer->longest_resolved = life > peer->longest_resolved ? life : peer->longest_resolved;
+}
+
 static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
@@ -173,7 +180,7 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 		return;
 	peer->ended++;
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED)
-		peer->sample = task;
+		count_resolved(peer, task, life);
 	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;

@@ -25,14 +25,15 @@ struct thrum__dues {
 
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
-	uint32_t ran;            /* those that ever ran */
+	uint32_t ran, resolved;  /* those that ever ran; those that were resolved */
 	uint32_t old;            /* of the pending ones: those that are not young */
 	/* When the latest of those that ended were created, the last one first; -1: there is
 	 * none. */
 	int64_t latest[THRUM__LATEST];
-	uint32_t sample; /* the last created of those that were resolved, or NONE */
-	int64_t longest; /* life of those that ended, in ns */
-	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
+	uint32_t sample;          /* the last created of those that were resolved, or NONE */
+	int64_t longest;          /* life of those that ended, in ns */
+	int64_t longest_resolved; /* the same of those that were resolved, preexisting ones included */
+	int64_t usual;            /* the median life; set by thrum__why_peers_usual */
 	bool has_usual, has_awaits;
 	struct thrum__dues dues;   /* of those that ended or were cancelled */
 	struct thrum__dues awaits; /* set by thrum__why_peers_awaits */
