@@ -59,6 +59,10 @@ refuses 2 '^thrum: missing: .*[Nn]o such file' view missing
 refuses 2 '^thrum: text: ' snapshot text
 refuses 2 '^thrum: missing: ' snapshot missing -o copy
 refuses 2 '^thrum: a[?]\[31mred: ' snapshot $'a\e[31mred' -o copy
+# A name adds no line, and no tab; a message's own lines stay.
+refuses 2 '^thrum: a[?]b[?]c: ' snapshot $'a\nb\tc' -o copy
+refuses 2 '^thrum: a[?]thrum: fine: ' info $'a\nthrum: fine'
+refuses 64 $'another;\n--together takes' why every.thrum every.thrum
 [[ ! -e copy ]] || { echo "a failed snapshot leaves a file"; failed=1; }
 refuses 2 '^thrum: text: .*not a recording is in the way' snapshot every.thrum -o text
 ln -s elsewhere link

@@ -12,38 +12,59 @@
 
 #include "line/text.h"
 
-/* The last message that couldn't be shown yet. */
+/* The last message that couldn't be shown yet, and how many of its line ends are its own. */
 static char held[1000];
+static unsigned held_lines;
 static bool is_held;
+
+static unsigned count_lines(const char *text)
+{
+	unsigned count = 0;
+
+	for (; *text; text++)
+		count += *text == '\n';
+	return count;
+}
+
+/*
+ * Writes a message, of whose line ends so many are its own. A file's name may hold others, and what a
+ * terminal obeys; a server's address may hold a password.
+ */
+static void write_message(const char *text, unsigned lines)
+{
+	bool has_others = count_lines(text) > lines;
+
+	fputs("thrum: ", stderr);
+	for (const char *at = text; *at; at++) {
+		bool is_control = (unsigned char)*at < ' ' || *at == 0x7f;
+
+		fputc(is_control && (*at != '\n' || has_others) ? '?' : *at, stderr);
+		if (at - text >= 2 && memcmp(at - 2, "://", 3) == 0)
+			at = skip_user(at + 1) - 1;
+	}
+	fputc('\n', stderr);
+}
 
 void complain_hold(bool hold)
 {
 	is_held = hold;
 	if (!hold && held[0]) {
-		complain("%s", held);
+		write_message(held, held_lines);
 		held[0] = '\0';
 	}
 }
 
 static void complain_list(const char *format, va_list list)
 {
-	if (is_held) {
-		vsnprintf(held, sizeof(held), format, list);
-		return;
-	}
 	char text[4 * PATH_MAX];
 
-	vsnprintf(text, sizeof(text), format, list);
-	fputs("thrum: ", stderr);
-	/* A file's name may hold what a terminal obeys, and a server's address a password. */
-	for (const char *at = text; *at; at++) {
-		fputc(*at != '\n' && *at != '\t' && ((unsigned char)*at < ' ' || *at == 0x7f) ? '?'
-											      : *at,
-			stderr);
-		if (at - text >= 2 && memcmp(at - 2, "://", 3) == 0)
-			at = skip_user(at + 1) - 1;
+	if (is_held) {
+		vsnprintf(held, sizeof(held), format, list);
+		held_lines = count_lines(format);
+		return;
 	}
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, list);
+	write_message(text, count_lines(format));
 }
 
 void complain(const char *format, ...)

@@ -191,14 +191,16 @@ bool thrum__why_is_said_ready(const struct thrum__model *model, uint32_t task)
 static void end_marked(struct marked *marked)
 {
 	const struct thrum__model *model = marked->search->model;
+	const struct thrum__places *places = &marked->search->findings->places;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
-		uint32_t edge =
-			marked->ready[thrum__place(&marked->search->findings->places, task)];
+	for (uint32_t i = 0; i < places->blocks; i++) {
+		const uint32_t *ready = &marked->ready[places->first[i]];
+		uint32_t task = i << THRUM__BLOCK_SHIFT;
 
-		if (edge != THRUM__NONE && is_still_ready(model, task, edge))
-			end_delay(marked, task, model->end, false);
+		/* Where there is no task, no edge is. */
+		for (uint32_t k = 0; places->first[i] > 0 && k < THRUM__BLOCK; k++)
+			if (ready[k] != THRUM__NONE && is_still_ready(model, task + k, ready[k]))
+				end_delay(marked, task + k, model->end, false);
 	}
 }
 
@@ -412,6 +414,16 @@ static uint32_t lane_of_starts(const struct thrum__model *model, const struct st
 	return lane;
 }
 
+/* Whether a task is new for so long that the starts of its peers may tell something, if enough ran. */
+static bool may_start_late(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return peer && peer->ran >= STARTED_MIN && peer->ran >= peer->ended &&
+		search->model->end - THRUM__TASK(search->model, task, created) >= LONG_RUN &&
+		is_new(search->model, task);
+}
+
 /* Whether a task never ran, although others like it did, soon. */
 static bool is_late_start(const struct thrum__search *search, const struct starts *starts,
 	uint32_t task, struct thrum__delay *delay)
@@ -419,7 +431,7 @@ static bool is_late_start(const struct thrum__search *search, const struct start
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
-	if (!peer || !is_new(model, task))
+	if (!may_start_late(search, task))
 		return false;
 	starts += thrum__why_peers_key(&search->peers, task);
 	*delay = (struct thrum__delay){.kind = THRUM__DELAY_START,
@@ -427,7 +439,6 @@ static bool is_late_start(const struct thrum__search *search, const struct start
 		.by = thrum__why_known(model, THRUM__TASK(model, task, creator)),
 		.ready = THRUM__TASK(model, task, created)};
 	if (starts->count < STARTED_MIN || starts->count < peer->ended ||
-		model->end - delay->ready < LONG_RUN ||
 		(model->end - delay->ready) / 2 < starts->longest)
 		return false;
 	delay->lane = lane_of_starts(model, starts);
@@ -508,7 +519,7 @@ static int find_late_tasks(struct thrum__search *search)
 			thrum__analyse_task_is_lane(model, i) ||
 			*thrum__cause(search, i) != THRUM__NONE)
 			continue;
-		if (!starts && is_new(model, i)) {
+		if (!starts && may_start_late(search, i)) {
 			starts = count_starts(search);
 			if (!starts)
 				return -THRUM_E_MEMORY;

@@ -56,11 +56,9 @@ uint32_t thrum__why_ready_since(const struct thrum__search *search, uint32_t tas
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
 
-	if (!thrum__analyse_task_is_pending(model, task) ||
-		thrum__analyse_task_is_lane(model, task) ||
-		!thrum__model_has_row(&model->edges, edge) ||
-		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-		thrum__analyse_graph_waits(&search->graph, task).count > 0)
+	if (!(search->sorts[thrum__place(&search->findings->places, task)] & THRUM__SORT_READY) ||
+		!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task))
 		return THRUM__NONE;
 	uint32_t source = THRUM__EDGE(model, edge, to);
 

@@ -7,49 +7,19 @@
 #include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/sort.h"
 
-#define SITES 256
+#define KNOWN 4096
 #define SOON 1000000000 /* ns */
 #define LATE_PEERS 2
 #define WAITER_BACK 8 /* edges to a task that are searched for one that waited for it */
 
-/* The key of the last task with each name, as most tasks of a name have the same kind and site; and
- * of the last task without a name of each site, as far as there is room. */
-struct name_keys {
-	uint64_t *number; /* by name: the kind and the site */
-	uint32_t *key;    /* by name */
-	uint32_t room;
-	struct {
-		uint64_t number; /* never 0: it has a site */
-		uint32_t key;
-	} sites[SITES]; /* by site modulo SITES */
+/* The keys of some names, kinds and call sites: most tasks are like one not long before. */
+struct known_key {
+	uint64_t number; /* of the kind and the site, + 1; 0: none is known here */
+	uint32_t name, key;
 };
-
-static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
-{
-	if (name >= known->room) {
-		uint32_t room = known->room, key_room = room;
-		void *numbers = thrum__base_grow(known->number, &room, name + UINT64_C(1),
-			sizeof *known->number);
-		void *keys;
-
-		if (!numbers)
-			return -THRUM_E_MEMORY;
-		known->number = numbers;
-		keys = thrum__base_grow(known->key, &key_room, name + UINT64_C(1),
-			sizeof *known->key);
-		if (!keys)
-			return -THRUM_E_MEMORY;
-		known->key = keys;
-		for (uint32_t i = known->room; i < room; i++)
-			known->number[i] = UINT64_MAX;
-		known->room = room;
-	}
-	known->number[name] = number;
-	known->key[name] = key;
-	return 0;
-}
 
 static const struct thrum__peer no_peer = {.sample = THRUM__NONE,
 	.latest = {-1, -1, -1, -1},
@@ -102,35 +72,29 @@ static int add_key(struct thrum__peers *peers, uint64_t number, const char *patt
 	return error;
 }
 
-static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_t task,
+/* Finds the key of a task. `known` has KNOWN elements. */
+static int find_key(struct thrum__peers *peers, struct known_key *known, uint32_t task,
 	uint32_t *key)
 {
 	const struct thrum__model *model = peers->model;
 	uint32_t name = THRUM__TASK(model, task, name);
-	uint32_t site = THRUM__TASK(model, task, site);
-	uint64_t number = THRUM__TASK(model, task, kind) | (uint64_t)site << 8;
+	uint64_t site = THRUM__TASK(model, task, site);
+	uint64_t number = THRUM__TASK(model, task, kind) | site << 8;
 	char pattern[THRUM__LABEL_PATTERN_MAX];
 	const char *label;
 	size_t size;
 	int error;
 
-	if (name < known->room && known->number[name] == number) {
-		*key = known->key[name];
-		return 0;
-	}
-	if (name == THRUM__NONE && known->sites[site % SITES].number == number) {
-		*key = known->sites[site % SITES].key;
+	known += thrum__base_hash_number(number, name) % KNOWN;
+	if (known->number == number + 1 && known->name == name) {
+		*key = known->key;
 		return 0;
 	}
 	label = thrum__model_string(model, name, &size);
 	size = thrum__analyse_label_pattern(label, size, pattern);
 	error = add_key(peers, number, pattern, size, key);
-	if (error == 0 && name != THRUM__NONE)
-		return remember_key(known, name, number, *key);
-	if (error == 0) {
-		known->sites[site % SITES].number = number;
-		known->sites[site % SITES].key = *key;
-	}
+	if (error == 0)
+		*known = (struct known_key){number + 1, name, *key};
 	return error;
 }
 
@@ -189,6 +153,13 @@ static struct thrum__dues due_of(const struct thrum__model *model, uint32_t task
 			  : (struct thrum__dues){.soon = 1, .longest = due};
 }
 
+static void count_resolved(struct thrum__peer *peer, uint32_t task, int64_t life)
+{
+	peer->resolved++;
+	peer->sample = task;
+	peer->longest_resolved = life > peer->longest_resolved ? life : peer->longest_resolved;
+}
+
 static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
@@ -203,19 +174,20 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 
 		add_dues(&peer->dues, &due);
 	}
+	peer->ran += THRUM__TASK(model, task, run) != THRUM__NONE;
 	life = life_of(model, task);
 	if (life < 0)
 		return;
 	peer->ended++;
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED)
-		peer->sample = task;
+		count_resolved(peer, task, life);
 	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;
 }
 
 /* Finds the keys of a block's tasks and counts these. */
-static int count_block(struct thrum__peers *peers, struct name_keys *known, uint32_t number)
+static int count_block(struct thrum__peers *peers, struct known_key *known, uint32_t number)
 {
 	const struct thrum__model_rows *tasks = &peers->model->tasks;
 	const struct thrum__tasks *block = tasks->block[number];
@@ -238,15 +210,14 @@ static int count_block(struct thrum__peers *peers, struct name_keys *known, uint
 static int count_tasks(struct thrum__peers *peers)
 {
 	const struct thrum__model_rows *tasks = &peers->model->tasks;
-	struct name_keys known = {0};
-	int error = 0;
+	struct known_key *known = calloc(KNOWN, sizeof *known);
+	int error = known ? 0 : -THRUM_E_MEMORY;
 
 	memset(peers->of, UINT8_MAX, peers->places->count * sizeof *peers->of); /* NONE */
 	for (uint32_t i = tasks->first >> THRUM__BLOCK_SHIFT; i < tasks->blocks && error == 0; i++)
 		if (tasks->block[i])
-			error = count_block(peers, &known, i);
-	free(known.number);
-	free(known.key);
+			error = count_block(peers, known, i);
+	free(known);
 	return error;
 }
 
@@ -294,11 +265,15 @@ static bool is_young(const struct thrum__peers *peers, const struct thrum__peer 
 }
 
 /* Counts the due time of a task that has ended for the latest task that waited for it. */
-static void count_awaited(struct thrum__peers *peers, uint32_t task)
+static void count_if_awaited(const struct thrum__peers *peers, uint32_t task)
 {
-	uint32_t waiter = thrum__why_peers_waiter(peers->model, task), key;
+	uint32_t waiter, key;
 	struct thrum__dues due;
 
+	if (!(THRUM__TASK(peers->model, task, flags) & THRUM__TASK_DUE) ||
+		thrum__analyse_task_is_pending(peers->model, task))
+		return;
+	waiter = thrum__why_peers_waiter(peers->model, task);
 	if (waiter == THRUM__NONE)
 		return;
 	key = thrum__why_peers_key(peers, waiter);
@@ -308,15 +283,12 @@ static void count_awaited(struct thrum__peers *peers, uint32_t task)
 	add_dues(&peers->all[key].awaits, &due);
 }
 
-static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key)
+static void count_if_old(const struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	struct thrum__peer *peer = &peers->all[key], *family;
 
-	if (!thrum__analyse_task_is_pending(peers->model, task)) {
-		if (THRUM__TASK(peers->model, task, flags) & THRUM__TASK_DUE)
-			count_awaited(peers, task);
+	if (!thrum__analyse_task_is_pending(peers->model, task))
 		return;
-	}
 	peer->old += !is_young(peers, peer, task);
 	if (peer->family == THRUM__NONE)
 		return;
@@ -325,7 +297,7 @@ static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key
 }
 
 /* Counts the old tasks, once the longest lives are known. */
-static void count_old(struct thrum__peers *peers)
+static void count_old(const struct thrum__peers *peers)
 {
 	const struct thrum__model *model = peers->model;
 
@@ -336,6 +308,24 @@ static void count_old(struct thrum__peers *peers)
 			if (keys[k] != THRUM__NONE)
 				count_if_old(peers, (i << THRUM__BLOCK_SHIFT) + k, keys[k]);
 	}
+}
+
+const struct thrum__dues *thrum__why_peers_awaits(const struct thrum__peers *peers, uint32_t task)
+{
+	const struct thrum__model *model = peers->model;
+	uint32_t key = thrum__why_peers_key(peers, task);
+
+	if (key == THRUM__NONE)
+		return NULL;
+	if (!peers->all[key].has_awaits) {
+		for (uint32_t i = 0; i < peers->keys.count; i++)
+			peers->all[i].has_awaits = true;
+		for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+			i = thrum__analyse_next_task(model, i + 1))
+			if (thrum__why_peers_key(peers, i) != THRUM__NONE)
+				count_if_awaited(peers, i);
+	}
+	return &peers->all[key].awaits;
 }
 
 int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__places *places,

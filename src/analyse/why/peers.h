@@ -25,16 +25,18 @@ struct thrum__dues {
 
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
+	uint32_t ran, resolved;  /* those that ever ran; those that were resolved */
 	uint32_t old;            /* of the pending ones: those that are not young */
 	/* When the latest of those that ended were created, the last one first; -1: there is
 	 * none. */
 	int64_t latest[THRUM__LATEST];
-	uint32_t sample; /* the last created of those that were resolved, or NONE */
-	int64_t longest; /* life of those that ended, in ns */
-	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
-	bool has_usual;
+	uint32_t sample;          /* the last created of those that were resolved, or NONE */
+	int64_t longest;          /* life of those that ended, in ns */
+	int64_t longest_resolved; /* the same of those that were resolved, preexisting ones included */
+	int64_t usual;            /* the median life; set by thrum__why_peers_usual */
+	bool has_usual, has_awaits;
 	struct thrum__dues dues;   /* of those that ended or were cancelled */
-	struct thrum__dues awaits; /* of the tasks for which they waited, if these ended */
+	struct thrum__dues awaits; /* set by thrum__why_peers_awaits */
 	uint32_t family;           /* index of the family, or NONE */
 	uint32_t labels;           /* of a family: how many patterns of labels it has */
 };
@@ -69,6 +71,10 @@ const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *, uint3
 
 /* The counts of a task's family, or NULL if it has none or no more than one label. */
 const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *, uint32_t task);
+
+/* The dues of the tasks that have ended and for which a task's peers waited; NULL if it has no key.
+ * O(tasks) for the first question. */
+const struct thrum__dues *thrum__why_peers_awaits(const struct thrum__peers *, uint32_t task);
 
 /* The task that waited latest for a task, or NONE. */
 uint32_t thrum__why_peers_waiter(const struct thrum__model *, uint32_t task);

@@ -16,18 +16,13 @@
 #define SLACK 100000000 /* ns that a tear-down may take; and a tenth of the time before it */
 #define MARKED_MIN 8    /* so many tasks must have resolved before others like them should */
 
-/* The tasks with one peers' key. */
-struct kin {
-	uint32_t resolved;
-	int64_t longest; /* life of these */
-	int64_t last;    /* when the last task was created or resolved */
-};
-
 /* The work that was done before a tear-down. */
 struct work {
-	struct kin *kin; /* by peers' key */
-	int64_t last;    /* when the last task resolved that is not resolved from outside; or -1 */
-	int64_t dead;    /* when a loop said last that nothing could wake it; OPEN: never */
+	bool is_begun; /* some task was torn down, perhaps: `dead` is set */
+	int64_t dead;  /* when a loop said last that nothing could wake it; OPEN: never */
+	int64_t *
+		latest; /* by peers' key: when the last task was created or resolved; NULL: not counted */
+	int64_t last; /* when the last task resolved that is not resolved from outside; or -1 */
 };
 
 /* The wait of a task that was not over when the task ended. */
@@ -147,15 +142,15 @@ static int is_hung(const struct thrum__search *search, const struct work *work, 
 	int64_t time)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t key = thrum__why_peers_key(&search->peers, task);
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t created = THRUM__TASK(model, task, created), age = time - created;
-	bool is_known = key != THRUM__NONE && work->kin[key].resolved > 0;
+	bool is_known = peer && peer->resolved > 0;
 
 	if (created < work->dead && work->dead <= time &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
 		return THRUM__LIKELY;
 	if (thrum__analyse_task_is_lane(model, task) || thrum__why_due_of(model, task) >= time ||
-		(is_known && age / 2 <= work->kin[key].longest))
+		(is_known && age / 2 <= peer->longest_resolved))
 		return -1;
 	switch (THRUM__TASK(model, task, kind)) {
 	case THRUM_KIND_HANDLE:
@@ -217,7 +212,7 @@ static bool goes_on(const struct thrum__search *search, const struct work *work,
 	if (work->dead <= time)
 		return false;
 	return search->model->last - time > SLACK + time / 10 ||
-		(key != THRUM__NONE && work->kin[key].last > time);
+		(key != THRUM__NONE && work->latest[key] > time);
 }
 
 /* Whether a loop had nothing left that could wake it when the task was torn down. */
@@ -232,16 +227,16 @@ static bool was_dead(const struct thrum__model *model, const struct work *work, 
 static bool should_resolve(const struct thrum__search *search, const struct work *work,
 	uint32_t task, bool is_marked)
 {
-	uint32_t key = thrum__why_peers_key(&search->peers, task);
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	const struct thrum__model *model = search->model;
 
 	if (!is_marked)
 		return was_dead(model, work, task) && !thrum__analyse_task_is_lane(model, task) &&
 			!thrum__analyse_task_is_object(model, task);
 	return THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE ||
-		(key != THRUM__NONE && work->kin[key].resolved >= MARKED_MIN &&
+		(peer && peer->resolved >= MARKED_MIN &&
 			THRUM__TASK(model, task, end) - THRUM__TASK(model, task, created) >
-				4 * work->kin[key].longest);
+				4 * peer->longest_resolved);
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */
@@ -376,34 +371,6 @@ static int64_t start_of(const struct thrum__model *model, const struct way *way)
 	return start;
 }
 
-static void check_victim(struct thrum__search *search, const struct work *work, uint32_t task,
-	bool is_marked)
-{
-	const struct thrum__model *model = search->model;
-	int64_t end = THRUM__TASK(model, task, end), since;
-	struct way way = {.by = ended_by(model, task)};
-	int certainty, own, class;
-
-	if (way.by == THRUM__NONE || !should_resolve(search, work, task, is_marked) ||
-		goes_on(search, work, task, end) || !follow_waits(model, task, &way))
-		return;
-	/* The task that ended it, or the one that it waited for, may have failed and told so. */
-	if (THRUM__EDGE(model, way.by, from) == way.waits[0].on &&
-		THRUM__EDGE(model, way.by, kind) == THRUM__EDGE_FAIL)
-		return;
-	way.start = start_of(model, &way);
-	certainty = judge_way(search, work, &way, &class);
-	own = is_hung(search, work, task, end);
-	if (certainty < 0 || own < 0)
-		return;
-	certainty = certainty > own ? certainty : own;
-	since = THRUM__EDGE(model, way.waits[0].edge, time);
-	/* If nothing tells how long they usually take, the whole program must have hung. */
-	if (certainty == THRUM__POSSIBLE && work->last > since / 2 + end / 2)
-		return;
-	add_torn(search, &way, class, certainty);
-}
-
 /* Whether a time is so late that a tear-down at the end may have begun. */
 static bool is_late(const struct thrum__model *model, int64_t time)
 {
@@ -417,20 +384,74 @@ static void count_task(const struct thrum__search *search, struct work *work, ui
 	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
 	int kind = THRUM__TASK(model, task, kind);
 	bool is_resolved = THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED;
-	struct kin *kin;
 
 	if (is_resolved && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
 		kind != THRUM_KIND_HANDLE && end > work->last && !is_late(model, end))
 		work->last = end;
 	if (key == THRUM__NONE)
 		return;
-	kin = &work->kin[key];
-	kin->last = created > kin->last ? created : kin->last;
-	if (!is_resolved)
+	work->latest[key] = created > work->latest[key] ? created : work->latest[key];
+	if (is_resolved && end > work->latest[key])
+		work->latest[key] = end;
+}
+
+/* Counts all tasks, unless that is done. */
+static int count_tasks(const struct thrum__search *search, struct work *work)
+{
+	const struct thrum__model *model = search->model;
+
+	if (work->latest)
+		return 0;
+	work->last = -1;
+	work->latest = calloc((size_t)search->peers.keys.count + 1, sizeof *work->latest);
+	if (!work->latest)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		count_task(search, work, task);
+	return 0;
+}
+
+/* Adds a finding if the way tells that its first task hung. */
+static void check_way(struct thrum__search *search, const struct work *work, struct way *way)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = way->waits[0].task;
+	int64_t end = THRUM__TASK(model, task, end), since;
+	int certainty, own, class;
+
+	/* The task that ended it, or the one that it waited for, may have failed and told so. */
+	if (goes_on(search, work, task, end) ||
+		(THRUM__EDGE(model, way->by, from) == way->waits[0].on &&
+			THRUM__EDGE(model, way->by, kind) == THRUM__EDGE_FAIL))
 		return;
-	kin->resolved++;
-	kin->last = end > kin->last ? end : kin->last;
-	kin->longest = end - created > kin->longest ? end - created : kin->longest;
+	way->start = start_of(model, way);
+	certainty = judge_way(search, work, way, &class);
+	own = is_hung(search, work, task, end);
+	if (certainty < 0 || own < 0)
+		return;
+	certainty = certainty > own ? certainty : own;
+	since = THRUM__EDGE(model, way->waits[0].edge, time);
+	/* If nothing tells how long they usually take, the whole program must have hung. */
+	if (certainty == THRUM__POSSIBLE && work->last > since / 2 + end / 2)
+		return;
+	add_torn(search, way, class, certainty);
+}
+
+static int check_victim(struct thrum__search *search, struct work *work, uint32_t task,
+	bool is_marked)
+{
+	const struct thrum__model *model = search->model;
+	struct way way = {.by = ended_by(model, task)};
+	int error;
+
+	if (way.by == THRUM__NONE || !should_resolve(search, work, task, is_marked) ||
+		!follow_waits(model, task, &way))
+		return 0;
+	error = count_tasks(search, work);
+	if (error == 0)
+		check_way(search, work, &way);
+	return error;
 }
 
 /* The time at which a lane's loop said last that nothing is left that could wake it. */
@@ -440,20 +461,6 @@ static int64_t deadlocked_at(const struct thrum__model *model)
 		if (thrum__why_rests_for(model, i, "deadlocked"))
 			return THRUM__SUSPENSION(model, i, start);
 	return THRUM__OPEN;
-}
-
-static int count_tasks(const struct thrum__search *search, struct work *work)
-{
-	const struct thrum__model *model = search->model;
-
-	*work = (struct work){calloc((size_t)search->peers.keys.count + 1, sizeof *work->kin), -1,
-		deadlocked_at(model)};
-	if (!work->kin)
-		return -THRUM_E_MEMORY;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
-		count_task(search, work, task);
-	return 0;
 }
 
 /* Whether a task ended without success shortly before the end. */
@@ -469,17 +476,19 @@ static bool is_ended_late(const struct thrum__model *model, uint32_t task)
 static int check_all(struct thrum__search *search, struct work *work, bool is_marked)
 {
 	const struct thrum__model *model = search->model;
+	int error = 0;
 
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
-		task < model->tasks.count;
+		task < model->tasks.count && error == 0;
 		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
 		if (!is_ended_late(model, task) || *thrum__cause(search, task) != THRUM__NONE)
 			continue;
-		if (!work->kin && count_tasks(search, work) < 0)
-			return -THRUM_E_MEMORY;
-		check_victim(search, work, task, is_marked);
+		if (!work->is_begun)
+			work->dead = deadlocked_at(model);
+		work->is_begun = true;
+		error = check_victim(search, work, task, is_marked);
 	}
-	return 0;
+	return error;
 }
 
 int thrum__why_find_torn(struct thrum__search *search)
@@ -487,8 +496,8 @@ int thrum__why_find_torn(struct thrum__search *search)
 	struct work work = {0};
 	int error = check_all(search, &work, true);
 
-	if (error == 0 && work.kin && work.dead != THRUM__OPEN)
+	if (error == 0 && work.is_begun && work.dead != THRUM__OPEN)
 		error = check_all(search, &work, false);
-	free(work.kin);
+	free(work.latest);
 	return error;
 }

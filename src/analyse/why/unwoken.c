@@ -76,14 +76,15 @@ static void check_task(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
-	uint32_t wait = thrum__why_ready_since(search, task, &since), source, other;
+	uint32_t wait, source, other;
 	struct thrum__finding *finding;
 
-	if (wait == THRUM__NONE || *thrum__cause(search, task) != THRUM__NONE ||
-		thrum__why_is_recent(model, since) ||
-		thrum__why_peers_is_young(&search->peers, task) ||
-		!waits_in_run(model, task, wait) || !is_lane_free(model, task) ||
-		!do_peers_go_on(search, task))
+	if (*thrum__cause(search, task) != THRUM__NONE ||
+		thrum__why_peers_is_young(&search->peers, task) || !do_peers_go_on(search, task))
+		return;
+	wait = thrum__why_ready_since(search, task, &since);
+	if (wait == THRUM__NONE || thrum__why_is_recent(model, since) ||
+		!waits_in_run(model, task, wait) || !is_lane_free(model, task))
 		return;
 	source = thrum__model_heir(model, THRUM__EDGE(model, wait, to));
 	other = woken_instead(model, source, task, since);

@@ -62,13 +62,12 @@ static bool is_far_for_its_waiter(const struct thrum__search *search, uint32_t t
 {
 	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, task);
 	uint32_t waiter = thrum__why_peers_waiter(search->model, task);
-	const struct thrum__peer *waiters = waiter == THRUM__NONE
-		? NULL
-		: thrum__why_peers_of(&search->peers, waiter);
+	const struct thrum__dues *awaits;
 
-	return ((family && is_far(&family->dues, left)) ||
-		       (waiters && is_far(&waiters->awaits, left))) &&
-		is_late_behind(search, task);
+	if (!is_late_behind(search, task))
+		return false;
+	awaits = thrum__why_peers_awaits(&search->peers, waiter);
+	return (family && is_far(&family->dues, left)) || (awaits && is_far(awaits, left));
 }
 
 bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int64_t due)
