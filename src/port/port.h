@@ -230,9 +230,9 @@ int thrum__port_file_write(const struct thrum__port_file *, uint64_t offset, con
 	size_t size);
 /*
  * From now on the file is changed when this thread ends or its process does, in any way, on a file system
- * that notes the first write to a page; see witness.c. Needs the file's page at `offset`, a multiple of the
- * page size, for itself. Returns when the file was made, in ns since 1970; 0 if that doesn't work, or the file
- * system has another clock.
+ * that notes the first write to a page; see witness.c. Needs the file's page at `offset`, a multiple of
+ * the page size, for itself. Returns when the file was made, in ns since 1970; 0 if that doesn't work, or the
+ * file system has another clock.
  */
 uint64_t thrum__port_witness_begin(const struct thrum__port_file *, uint64_t offset);
 /* Ends that, in any thread. 8 KiB of memory stay in use if it isn't the one that began. */

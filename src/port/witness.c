@@ -3,9 +3,9 @@
  * Lets a file's time of change tell when the process that maps the file died, also of SIGKILL.
  *
  * The kernel marks each robust mutex that a dying thread holds (Documentation/locking/robust-futexes.rst).
- * The mark of one of ours lies in a page of the file. Once the mutex is taken, the page is mapped anew. So the
- * kernel's mark is the first write to that mapping, and by the first write a file system sets the time of
- * change. tmpfs has no such first write: there the time is that of an earlier one.
+ * The mark of one of ours lies in a page of the file. Once the mutex is taken, the page is mapped anew. So
+ * the kernel's mark is the first write to that mapping, and by the first write a file system sets the time
+ * of change. tmpfs has no such first write: there the time is that of an earlier one.
  *
  * The C library links the mutexes that a thread holds. The links lie in a page behind that of the file, of
  * which a child of any kind gets a copy. So a child never writes to its parent's links.

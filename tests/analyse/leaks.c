@@ -202,12 +202,12 @@ static void requests_to_a_disk(void **state)
 	begin(&text);
 	create(&text, 10, 1, 3, "handle", "requests of vda");
 	for (int i = 0; i < 40; i++)
-		create(&text, 4000 + 10 * i, 3, 200 + i, "handle", "vda read 12 KiB");
+		create(&text, 4000 + 24 * i, 3, 200 + i, "handle", "vda read 12 KiB");
 	assert_int_equal(certainty(&text), -1);
 	begin(&text);
 	create(&text, 10, 1, 3, "handle", "server of files");
 	for (int i = 0; i < 40; i++)
-		create(&text, 4000 + 10 * i, 3, 200 + i, "handle", "read 12 KiB");
+		create(&text, 4000 + 24 * i, 3, 200 + i, "handle", "read 12 KiB");
 	assert_int_equal(certainty(&text), THRUM__POSSIBLE);
 }
 

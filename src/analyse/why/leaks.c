@@ -279,10 +279,11 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 	/* These may be meant to stay. A cache that is full grows no more. */
 	if (grew < whole - whole / PARTS)
 		return -1;
+	/* A cache keeps objects in its entries, and drops few of these. */
+	if (thrum__analyse_task_is_object(model, growth->oldest) && growth->ended < growth->pending)
+		return -1;
 	if (growth->ended > 0)
 		return is_many ? THRUM__LIKELY : THRUM__POSSIBLE;
-	if (thrum__analyse_task_is_object(model, growth->oldest))
-		return -1;
 	return is_many || growth->left >= growth->pending - growth->pending / PARTS
 		? THRUM__POSSIBLE
 		: -1;

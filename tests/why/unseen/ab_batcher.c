@@ -2,6 +2,7 @@
 /*
  * case: good
  *   args: good
+ *   culprit: nothing
  * case: bad
  *   args: bad
  *   ask: diff good

@@ -3,6 +3,7 @@
  * case: good
  *   args: good
  *   run: self
+ *   culprit: nothing
  * case: bad
  *   args: bad
  *   run: self
