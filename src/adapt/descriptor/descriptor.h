@@ -136,6 +136,8 @@ bool thrum__adapt_has_unread(void);
 bool thrum__adapt_pipe_is_read(int fd);
 /* Whether a write was recorded to the pipe that is read by this descriptor: so it is known who writes. */
 bool thrum__adapt_pipe_is_told(int fd);
+/* Whether this process has written to the pipe that is read by this descriptor: so its writer is known. */
+bool thrum__adapt_pipe_is_filled(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */

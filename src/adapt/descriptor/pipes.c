@@ -208,6 +208,13 @@ bool thrum__adapt_pipe_is_told(int fd)
 	return pipe && atomic_load(&pipe->is_told);
 }
 
+bool thrum__adapt_pipe_is_filled(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_used);
+}
+
 int thrum__adapt_pipe_other(int fd, bool writes)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &reads[fd] : &writes_to[fd]) : NULL;

@@ -151,16 +151,33 @@ static void look_for_pipes(struct looking *looking)
 	errno = error;
 }
 
+/* All threads may wait for each other, and this one for a pipe to which nobody has written since the first
+ * wait for it: then it waits for the thread that wrote to it before. */
+static void look_for_writer(struct looking *looking)
+{
+	bool was_stuck = looking->is_stuck;
+	struct epoll_need need;
+
+	if (thrum__adapt_pipe_is_told(looking->unwritten) ||
+		!thrum__adapt_poll_need(looking->unwritten, &need) ||
+		!thrum__adapt_epoll_is_stuck(looking, &need) || was_stuck)
+		return;
+	thrum__adapt_poll_tell(looking, &need);
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
+	if (looking->unwritten >= 0)
+		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
-	return thrum__adapt_has_left() && !thrum__adapt_had_handlers();
+	return (thrum__adapt_has_left() || looking->unwritten >= 0) &&
+		!thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

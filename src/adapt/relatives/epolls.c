@@ -64,6 +64,14 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
 }
 
+bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
+{
+	*need = (struct epoll_need){fd, fd, -1, -1, 1, 0};
+	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
+		(thrum__adapt_pipe_other(fd, true) != fd ||
+			!thrum__adapt_process_has_kernel_writes(getpid()));
+}
+
 void thrum__adapt_epoll_waits(void)
 {
 	struct thread *self = thrum__adapt_self;
@@ -150,6 +158,20 @@ void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
 	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(wait->task, data);
 	thrum_task_wait(data, writer);
+}
+
+void thrum__adapt_poll_tell(struct looking *looking, const struct epoll_need *need)
+{
+	thrum_task writer = find_writer(need);
+	char label[CALL_MAX];
+
+	if (!writer)
+		return;
+	thrum__adapt_wait_end(looking->wait);
+	thrum__adapt_put_call(label, "data of", need->likely);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_wait(looking->wait->source, writer);
+	thrum__adapt_wait_go(looking->wait, looking->reason);
 }
 
 void thrum__adapt_epoll_tell_timer(const struct looking *looking, const struct epoll_need *need)
