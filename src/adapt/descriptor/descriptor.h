@@ -138,6 +138,8 @@ bool thrum__adapt_pipe_is_read(int fd);
 bool thrum__adapt_pipe_is_told(int fd);
 /* Whether this process has written to the pipe that is read by this descriptor: so its writer is known. */
 bool thrum__adapt_pipe_is_filled(int fd);
+/* How many pipes that were made where this one was, and that others had, too, were read to their ends. */
+uint32_t thrum__adapt_pipe_ends(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */

@@ -176,8 +176,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
-	return (thrum__adapt_has_left() || looking->unwritten >= 0) &&
-		!thrum__adapt_had_handlers();
+	return (thrum__adapt_has_left() || looking->unwritten >= 0) && !thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

@@ -66,16 +66,6 @@ bool thrum__adapt_accepts_alone(void);
  * there is none, or that isn't known. Changes errno. */
 int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
 
-/* ---- told_ends.c ---- */
-
-/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
- * PLACE_MAX. */
-char *thrum__adapt_put_process(char *to, pid_t);
-/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
-char *thrum__adapt_put_starter(char *to, pid_t);
-/* Writes a signal's name. Returns the place behind it. */
-char *thrum__adapt_put_signal(char *to, int number);
-
 /* ---- vain.c ---- */
 
 /* Whether all other threads of this process wait for as long as it takes. */
@@ -196,7 +186,7 @@ struct looking {
 	unsigned long count;
 	bool is_endless; /* it has no time limit */
 	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
-	int unwritten;   /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
+	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */
