@@ -76,6 +76,15 @@ for case in armed other child; do
 	"$THRUM" dump "$case.thrum" | grep 'arming of' && wrong "$case: the timer is armed"
 done
 
+# Those that wait for what comes in the turns of a timer wait for somebody who arms it again.
+same rearm "$programs/rearm"
+has rearm why 'Waits for .arming of timerfd [0-9]+, last armed by (arm|collect|rearm\+0x)'
+for case in fine slow socket early; do
+	same "rearm-$case" "$programs/rearm" "$case"
+	"$THRUM" dump "rearm-$case.thrum" | grep 'arming of' && wrong "rearm $case: the timer isn't missed"
+done
+has rearm-fine why '^no findings'
+
 # A hang-up of which epoll tells for ever is told once.
 same hang_up "$programs/hang_up"
 has hang_up why 'run_loop|hang-up of socket [0-9]+, told again and again'

@@ -61,6 +61,8 @@ static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endl
 
 static void tell_epoll(const struct epoll_event *events, int count, const void *caller)
 {
+	if (thrum__adapt_has_timers())
+		thrum__adapt_rearm_told(events, count);
 	if (thrum__adapt_spin_told(events, count, caller))
 		return;
 	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {

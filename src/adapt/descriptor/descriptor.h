@@ -229,6 +229,19 @@ bool thrum__adapt_stream_has_line(int fd);
 
 /* Whether the program has made a timer that is a descriptor. */
 bool thrum__adapt_has_timers(void);
+/* Whether a descriptor is one. */
+bool thrum__adapt_is_timer(int fd);
+/* A loop was told that it has come. */
+void thrum__adapt_timer_came(int fd);
+/* Whether it isn't armed, so that only this program lets it expire. */
+bool thrum__adapt_timer_is_unarmed(int fd);
+/* Whether it came again and again, and for far longer than ever before isn't armed, while all other timers
+ * that are armed come. Sets *age to the ns since it came last. */
+bool thrum__adapt_timer_is_left(int fd, int64_t *age);
+/* That task tells of it, and ends when it is armed. */
+void thrum__adapt_timer_tell(int fd, thrum_task);
+/* Where it was set last; NULL: it isn't known. */
+const void *thrum__adapt_timer_caller(int fd);
 /* Whether this process made a timer, and has sent no descriptors to others since. */
 bool thrum__adapt_timer_is_own(int fd);
 /* Other processes may have got descriptors. */

@@ -15,7 +15,8 @@ static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) || thrum__adapt_has_left() ||
 		(looking->epoll >= 0 &&
-			(thrum__adapt_watches_once() || atomic_load(&also[0]) ||
+			(thrum__adapt_watches_once() || thrum__adapt_has_rearmed() ||
+				atomic_load(&also[0]) ||
 				atomic_load_explicit(&thrum__adapt_may_close_twice,
 					memory_order_relaxed)));
 }
@@ -88,6 +89,8 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 		told = look_for_left(looking);
 	if (!told && is_waiting && atomic_load(&thrum__adapt_may_close_twice))
 		told = thrum__adapt_twice_look(looking);
+	if (looking->epoll >= 0 && thrum__adapt_has_rearmed())
+		thrum__adapt_rearm_look(looking);
 	if (looking->epoll >= 0)
 		told = look_also(looking->epoll, is_waiting, told);
 	pthread_setcancelstate(before, NULL);

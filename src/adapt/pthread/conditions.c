@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "adapt/ipc/ipc.h"
+#include "adapt/look/look.h"
 #include "adapt/pthread/pthread.h"
 #include "adapt/relatives/ends.h"
 
@@ -209,6 +210,8 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
 
+	if (UNLIKELY(thrum__adapt_has_timers()))
+		thrum__adapt_rearm_signalled(condition);
 	if (!object)
 		return;
 	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);

@@ -14,17 +14,6 @@
 
 #define EPOLL_TEXT 1024 /* bytes that tell of some ten descriptors */
 
-/* Whether a descriptor is a timer that isn't armed, so that only this program lets it expire. */
-static bool is_unarmed(int fd)
-{
-	char text[PROCESS_TEXT];
-
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
-	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
-	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
-		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
-}
-
 /* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
 static uint32_t writer_of(int fd)
 {
@@ -47,7 +36,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 		int fd = (int)strtol(line += strlen(word), NULL, 10);
 
 		if (!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false)) {
-			if (!is_unarmed(fd))
+			if (!thrum__adapt_timer_is_unarmed(fd))
 				return false;
 			need->timer = fd;
 			need->timers++;
