@@ -234,6 +234,7 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 			thrum__adapt_semaphore_end(semaphore);
 		else
 			thrum__adapt_semaphore_begin(semaphore, value);
+		thrum__adapt_posts_begin(semaphore, is_shared ? 0 : value);
 	}
 	return result;
 }
@@ -272,6 +273,7 @@ static bool is_new_poster(const void *semaphore)
 static void tell_post(const void *semaphore, const void *caller)
 {
 	give_permit(semaphore);
+	thrum__adapt_posts_note(semaphore, caller);
 	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);
 
 	if (!is_new && !is_watched(semaphore))
@@ -375,6 +377,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
 		result = IS_TIMED(name) ? 1 : thrum__adapt_down_shared(&wait, semaphore, caller); \
+		if (result > 0 && !IS_TIMED(name)) \
+			result = thrum__adapt_posts_wait(&wait, semaphore, caller); \
 		if (result > 0) \
 			result = real_##name(caller) arguments; \
 		if (result == 0) \
