@@ -151,6 +151,8 @@ pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed);
 void thrum__adapt_fork_started(pid_t process, const void *caller);
 /* Returns the process that started another one, and where: an address in it; 0: it isn't known. */
 pid_t thrum__adapt_fork_starter(pid_t process, const void **caller);
+/* Where a process was started, by this one or by a copy of it; NULL: that isn't known. */
+const void *thrum__adapt_started_by_copy(pid_t process);
 /* This process is about to fork: it may leave the files to its child. */
 void thrum__adapt_fork_shares(void);
 /* It could not, for this reason: a negative enum thrum_error. */

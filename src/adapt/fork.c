@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -119,6 +120,12 @@ void thrum__adapt_fork_failed(int error)
 	atomic_fetch_add(&forks->failed, 1);
 }
 
+/* Each program that is executed gets other addresses. */
+static uint64_t image(void)
+{
+	return getauxval(AT_RANDOM) ^ (uint64_t)getauxval(AT_SYSINFO_EHDR) << 16;
+}
+
 void thrum__adapt_fork_started(pid_t process, const void *caller)
 {
 	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
@@ -126,6 +133,7 @@ void thrum__adapt_fork_started(pid_t process, const void *caller)
 	atomic_store(&started->process, 0);
 	atomic_store(&started->by, getpid());
 	atomic_store(&started->caller, (uintptr_t)caller);
+	atomic_store(&started->image, image());
 	atomic_store(&started->process, process);
 }
 
@@ -137,6 +145,17 @@ pid_t thrum__adapt_fork_starter(pid_t process, const void **caller)
 
 	*caller = (const void *)(uintptr_t)atomic_load(&started->caller);
 	return is_known && atomic_load(&started->process) == process ? by : 0;
+}
+
+const void *thrum__adapt_started_by_copy(pid_t process)
+{
+	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
+	const void *caller = thrum__adapt_started_at(process);
+	bool is_copy = atomic_load(&started->image) == image();
+
+	if (!caller && is_copy && !thrum__adapt_fork_starter(process, &caller))
+		caller = NULL;
+	return caller;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------ */

@@ -77,6 +77,7 @@ struct thrum__adapt_forks {
 	struct thrum__adapt_started {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
+		_Atomic uint64_t image;      /* the same in all copies of `by` by fork */
 	} started[FORKS_STARTED];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative

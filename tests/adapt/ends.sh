@@ -17,7 +17,7 @@ hangs full 'process [0-9]* \(cat\)[^:]*: Waits for .reading end of pipe [0-9]* i
 hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
 hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), started by [a-z]'
 hangs behind '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
-hangs parent '\(filter\)( of parent)?: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
+hangs parent '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 # The place where the process itself waits.
 has behind why '\(filter\)[^:]*: Waits for [^[]*\[.*ends\.c:[0-9]* (read_all|start_filter)'
@@ -27,11 +27,13 @@ hangs lint 'write of process [0-9]* at put in[^:]*: Waits for .reading end of pi
 has lint why 'process [0-9]* \(checker\)[^:]*: Waits for .write of process [0-9]* at put in complain'
 hangs napping 'process [0-9]* \(filter\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs nods '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
-for case in nods_feeds nods_logs nods_first; do
+hangs nightly 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(ends\), started by start_agent'
+hangs nightly_run 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by start_agent'
+for case in nods_feeds nods_logs nods_first nightly_first nightly_part; do
 	begin "$case" "$programs/ends" "$case"
 done
 wait
-for case in nods_feeds nods_logs nods_first; do
+for case in nods_feeds nods_logs nods_first nightly_first nightly_part; do
 	has "$case" why '^no findings'
 done
 hangs aside '^no findings'
@@ -51,7 +53,7 @@ done
 # Nothing is wrong; most is not even worth recording.
 for case in own input child full stray anew behind parent \
 	busy unread masked working noisy lint \
-	napping aside moved nods nods_feeds; do
+	napping aside moved nods nods_feeds nightly nightly_run; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

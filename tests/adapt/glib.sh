@@ -59,6 +59,17 @@ has glib_inner why 'Sends a message that is lost; .watch (on_letter|glib_inner\+
 same glib_timed "$programs/glib_inner" timed
 "$THRUM" why glib_timed.thrum >why.out 2>&1 || wrong "a loop that ends: $(cat why.out)"
 
+# A context that a callback, or main, has pushed and doesn't pop.
+same glib_left "$programs/glib_context"
+has glib_left why 'pop of the main context that was pushed by (probe|begin|glib_context\+0x)[^:]*. never resolves'
+same glib_main "$programs/glib_context" main
+has glib_main why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
+for case in fine later own; do
+	same "glib_$case" "$programs/glib_context" "$case"
+	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "contexts, $case: $(cat why.out)"
+done
+has glib_later dump 'resolve .*pop of the main context'
+
 # An idle pool, and a GTask that is open at the end, are no findings.
 same glib_idle "$programs/glib_idle"
 "$THRUM" why glib_idle.thrum >why.out 2>&1 || wrong "an idle program: $(cat why.out)"

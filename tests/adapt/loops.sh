@@ -53,6 +53,18 @@ has bell why 'data of (pipe [0-9]+ or )?eventfd [0-9]+, 3 taken at once by (answ
 same fine-bell "$programs/bell" fine
 has fine-bell why '^no findings|^no tasks'
 
+# One that polls such a pipe waits for the thread that wrote to it before, once all wait for each other.
+for case in eventfd pipe; do
+	same "$case-drained" "$programs/drained" "$case"
+	has "$case-drained" why '^deadlock \(certain\): .data of (eventfd|pipe) [0-9]+. is in a cycle'
+	has "$case-drained" why 'Waits for .data of (eventfd|pipe) [0-9]+.*(drain|drained\+0x)'
+done
+for case in fine late looks; do
+	same "$case-drained" "$programs/drained" "$case"
+	has "$case-drained" why '^no findings|^no tasks'
+	"$THRUM" dump "$case-drained.thrum" | grep 'data of' && wrong "$case: the wait has an end"
+done
+
 # One that waits for nothing but such a timer waits for somebody who arms it.
 same timer "$programs/timer"
 has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'
@@ -63,6 +75,15 @@ for case in armed other child; do
 	has "$case" why '^no findings'
 	"$THRUM" dump "$case.thrum" | grep 'arming of' && wrong "$case: the timer is armed"
 done
+
+# Those that wait for what comes in the turns of a timer wait for somebody who arms it again.
+same rearm "$programs/rearm"
+has rearm why 'Waits for .arming of timerfd [0-9]+, last armed by (arm|collect|rearm\+0x)'
+for case in fine slow socket early; do
+	same "rearm-$case" "$programs/rearm" "$case"
+	"$THRUM" dump "rearm-$case.thrum" | grep 'arming of' && wrong "rearm $case: the timer isn't missed"
+done
+has rearm-fine why '^no findings'
 
 # A hang-up of which epoll tells for ever is told once.
 same hang_up "$programs/hang_up"

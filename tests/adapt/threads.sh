@@ -105,6 +105,16 @@ is_at leak permits.c 'and never posts it'
 same pass "$programs/permits" pass
 "$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
 
+same lost "$programs/permits" lost
+has lost why 'Waits for .semaphore (slots|permits\+0x[0-9a-f]+), always given back by (free_slot|lose|permits\+0x)'
+same lost-kept "$programs/permits" lost kept
+has lost-kept why 'Waits for .semaphore (slots|permits\+0x)'
+same lost-fine "$programs/permits" lost fine
+has lost-fine why '^no findings'
+for case in pass lost-kept lost-fine; do
+	"$THRUM" dump "$case.thrum" | grep 'given back' && wrong "$case: it is told who gives back"
+done
+
 same gone "$programs/permits" gone
 has gone why 'produce_few: Ends; nobody is left to serve .semaphore'
 

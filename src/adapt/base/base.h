@@ -197,8 +197,8 @@ struct thread {
 	struct spin spin;           /* its own */
 	int timed;                  /* its own: so many releases look how long the lock was held */
 	/* Its own, beside a program that reports itself: */
-	bool tells;      /* the program records what it does, so the adapters don't */
-	uint64_t waited; /* the task of the last wait that an adapter recorded */
+	bool tells;              /* the program records what it does, so the adapters don't */
+	_Atomic uint64_t waited; /* the task of the last wait that an adapter recorded */
 	struct {
 		_Atomic uintptr_t lock, caller;
 		int64_t since;    /* the thread's own: when it took it, by rough_time */

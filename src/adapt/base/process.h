@@ -118,4 +118,16 @@ bool thrum__adapt_process_has_kernel_writes(pid_t process);
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);
 
+/* ---- names.c ---- */
+
+/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
+ * PLACE_MAX. */
+char *thrum__adapt_put_process(char *to, pid_t);
+/* The same, but not where it was started. */
+char *thrum__adapt_put_process_name(char *to, pid_t);
+/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
+char *thrum__adapt_put_starter(char *to, pid_t);
+/* Writes a signal's name. Returns the place behind it. */
+char *thrum__adapt_put_signal(char *to, int number);
+
 #endif

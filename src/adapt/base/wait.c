@@ -103,7 +103,7 @@ static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *re
 	note_place(wait->caller);
 	hear_news(self);
 	if (self)
-		self->waited = source;
+		atomic_store_explicit(&self->waited, source, memory_order_relaxed);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
 	thrum__adapt_pause(&wait->pause, reason);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "adapt/look/look.h"
+#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 #define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
@@ -40,10 +41,13 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 	looking->count = count;
 	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
 		looking->stream = fds->fd;
-	return count == 1 && is_endless && fds && fds->events & POLLIN && is_of_pipe(fds->fd) &&
-			is_on(ADAPTER_BLOCK)
-		? thrum__adapt_pipe(fds->fd, false, caller)
-		: NULL;
+	if (count != 1 || !is_endless || !fds || !(fds->events & POLLIN) || !is_of_pipe(fds->fd) ||
+		!is_on(ADAPTER_BLOCK))
+		return NULL;
+	if (fds->events == POLLIN && thrum__adapt_pipe_is_filled(fds->fd) &&
+		!thrum__adapt_pipe_is_told(fds->fd))
+		looking->unwritten = fds->fd;
+	return thrum__adapt_pipe(fds->fd, false, caller);
 }
 
 /* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
@@ -57,6 +61,8 @@ static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endl
 
 static void tell_epoll(const struct epoll_event *events, int count, const void *caller)
 {
+	if (thrum__adapt_has_timers())
+		thrum__adapt_rearm_told(events, count);
 	if (thrum__adapt_spin_told(events, count, caller))
 		return;
 	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {
@@ -130,6 +136,12 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	return true;
 }
 
+/* Whether a wait may look though its record stays. */
+static bool looks_aside(const struct looking *looking)
+{
+	return thrum__adapt_has_left() || looking->unwritten >= 0;
+}
+
 /* The milliseconds that are left of a time limit; -1: there is none. */
 static int left_of(int limit, uint64_t began)
 {
@@ -147,6 +159,7 @@ static int left_of(int limit, uint64_t began)
 		.reason = THRUM_WAIT_FOR_WORK, \
 		.epoll = of_epoll, \
 		.stream = -1, \
+		.unwritten = -1, \
 		.pause = LOOK_FIRST};
 #define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
@@ -167,6 +180,9 @@ static int left_of(int limit, uint64_t began)
 #define LOOK_ASIDE(name, arguments) \
 	{ \
 		uint64_t began = thrum__port_monotonic(); \
+		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 \
+			? NULL \
+			: thrum__adapt_note_looker(looking.polled, false); \
 \
 		looks = true; \
 		do { \
@@ -207,7 +223,7 @@ static int left_of(int limit, uint64_t began)
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
-			if (UNLIKELY(thrum__adapt_has_left()) && !looks && \
+			if (UNLIKELY(looks_aside(&looking)) && !looks && \
 				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
 				!thrum__adapt_had_handlers()) \
 				LOOK_ASIDE(name, arguments) \

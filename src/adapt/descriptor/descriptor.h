@@ -136,6 +136,10 @@ bool thrum__adapt_has_unread(void);
 bool thrum__adapt_pipe_is_read(int fd);
 /* Whether a write was recorded to the pipe that is read by this descriptor: so it is known who writes. */
 bool thrum__adapt_pipe_is_told(int fd);
+/* Whether this process has written to the pipe that is read by this descriptor: so its writer is known. */
+bool thrum__adapt_pipe_is_filled(int fd);
+/* How many pipes that were made where this one was, and that others had, too, were read to their ends. */
+uint32_t thrum__adapt_pipe_ends(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
@@ -225,6 +229,19 @@ bool thrum__adapt_stream_has_line(int fd);
 
 /* Whether the program has made a timer that is a descriptor. */
 bool thrum__adapt_has_timers(void);
+/* Whether a descriptor is one. */
+bool thrum__adapt_is_timer(int fd);
+/* A loop was told that it has come. */
+void thrum__adapt_timer_came(int fd);
+/* Whether it isn't armed, so that only this program lets it expire. */
+bool thrum__adapt_timer_is_unarmed(int fd);
+/* Whether it came again and again, and for far longer than ever before isn't armed, while all other timers
+ * that are armed come. Sets *age to the ns since it came last. */
+bool thrum__adapt_timer_is_left(int fd, int64_t *age);
+/* That task tells of it, and ends when it is armed. */
+void thrum__adapt_timer_tell(int fd, thrum_task);
+/* Where it was set last; NULL: it isn't known. */
+const void *thrum__adapt_timer_caller(int fd);
 /* Whether this process made a timer, and has sent no descriptors to others since. */
 bool thrum__adapt_timer_is_own(int fd);
 /* Other processes may have got descriptors. */

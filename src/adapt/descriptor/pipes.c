@@ -2,9 +2,12 @@
 /* Pipes and pairs of sockets, both of whose ends the program has. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapt/descriptor/descriptor.h"
@@ -98,6 +101,42 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 
 static void end_tokens(struct pipe *pipe);
 
+/* How many pipes that were made at a place, and that others had, too, were read to their ends. */
+#define ENDED 64u /* more places may take each other's place */
+static struct {
+	const void *_Atomic maker;
+	_Atomic uint32_t count;
+} ended[ENDED];
+
+static unsigned ended_at(const void *maker)
+{
+	return (unsigned)(((uintptr_t)maker ^ (uintptr_t)maker >> 7) % ENDED);
+}
+
+/* The end of the pipe that is read from is about to be closed. Async-signal-safe. */
+static void note_end(const struct pipe *pipe, int fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	unsigned at = ended_at(pipe->maker);
+
+	if (!atomic_load(&pipe->is_shared) ||
+		syscall(SYS_ppoll, &one, 1, &(struct timespec){0, 0}, NULL, 0) != 1 ||
+		one.revents != POLLHUP)
+		return;
+	if (atomic_exchange(&ended[at].maker, pipe->maker) != pipe->maker)
+		atomic_store(&ended[at].count, 0);
+	atomic_fetch_add(&ended[at].count, 1);
+}
+
+uint32_t thrum__adapt_pipe_ends(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+	unsigned at = pipe ? ended_at(pipe->maker) : 0;
+
+	return pipe && atomic_load(&ended[at].maker) == pipe->maker ? atomic_load(&ended[at].count)
+								    : 0;
+}
+
 /* The pipe's object ends with its last end. */
 static void close_end(_Atomic uint16_t *number)
 {
@@ -112,6 +151,10 @@ static void close_end(_Atomic uint16_t *number)
 
 void thrum__adapt_pipe_closed(int fd)
 {
+	const struct pipe *pipe = pipe_of(&reads[fd]);
+
+	if (pipe)
+		note_end(pipe, fd);
 	close_end(&reads[fd]);
 	close_end(&writes_to[fd]);
 }
@@ -206,6 +249,13 @@ bool thrum__adapt_pipe_is_told(int fd)
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
 
 	return pipe && atomic_load(&pipe->is_told);
+}
+
+bool thrum__adapt_pipe_is_filled(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_used);
 }
 
 int thrum__adapt_pipe_other(int fd, bool writes)

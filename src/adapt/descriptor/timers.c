@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Timers that are descriptors (timerfd): who armed or disarmed each of them last. */
+/* Timers that are descriptors (timerfd): who armed or disarmed each of them last, and when they came. */
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
 
 #define TIMERS 64u /* more may take each other's place */
+#define TIMER_TURNS 3
+#define LONGER 20               /* so many times as long as ever before it isn't armed */
+#define LEFT INT64_C(500000000) /* ns; a shorter time is none */
 
 /* By descriptor, modulo their number. */
 static struct timer {
@@ -14,6 +18,10 @@ static struct timer {
 	_Atomic int maker;          /* the process that made it; 0: it may be shared */
 	const void *_Atomic caller; /* NULL: it was never set */
 	_Atomic bool is_armed;      /* by that call */
+	/* When it came, the latest last, by rough_time; 0: it didn't. */
+	_Atomic int64_t came[TIMER_TURNS];
+	_Atomic int64_t longest; /* ns from when it came to when it was armed again */
+	_Atomic uint64_t task;   /* that tells of it; 0: none */
 } timers[TIMERS];
 static _Atomic bool has_timers;
 
@@ -30,6 +38,11 @@ bool thrum__adapt_has_timers(void)
 	return atomic_load_explicit(&has_timers, memory_order_relaxed);
 }
 
+bool thrum__adapt_is_timer(int fd)
+{
+	return fd >= 0 && atomic_load_explicit(&place_of(fd)->fd, memory_order_relaxed) == fd + 1;
+}
+
 STAND_IN int timerfd_create(int clock, int flags)
 {
 	int fd = real_timerfd_create(CALLER)(clock, flags);
@@ -37,10 +50,28 @@ STAND_IN int timerfd_create(int clock, int flags)
 	if (fd >= 0 && is_chosen(ADAPTER_LOOP)) {
 		atomic_store(&place_of(fd)->caller, NULL);
 		atomic_store(&place_of(fd)->maker, getpid());
+		atomic_store(&place_of(fd)->longest, 0);
+		atomic_store(&place_of(fd)->task, 0);
+		for (int i = 0; i < TIMER_TURNS; i++)
+			atomic_store(&place_of(fd)->came[i], 0);
 		atomic_store(&place_of(fd)->fd, fd + 1);
 		atomic_store(&has_timers, true);
 	}
 	return fd;
+}
+
+static void note_set(struct timer *timer, bool is_armed, const void *caller)
+{
+	int64_t came = atomic_load(&timer->came[TIMER_TURNS - 1]);
+	int64_t idle = came && is_armed ? rough_time() - came : 0;
+
+	/* Once armed anew, it counts from when it comes next. */
+	if (idle > atomic_load(&timer->longest))
+		atomic_store(&timer->longest, idle);
+	if (is_armed && atomic_load(&timer->maker) == getpid())
+		thrum_task_resolve(atomic_exchange(&timer->task, 0));
+	atomic_store(&timer->is_armed, is_armed);
+	atomic_store(&timer->caller, caller);
 }
 
 STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
@@ -48,11 +79,9 @@ STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 {
 	int result = real_timerfd_settime(CALLER)(fd, flags, time, before);
 
-	if (result == 0 && is_chosen(ADAPTER_LOOP) && atomic_load(&place_of(fd)->fd) == fd + 1) {
-		atomic_store(&place_of(fd)->is_armed,
-			time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0);
-		atomic_store(&place_of(fd)->caller, CALLER);
-	}
+	if (result == 0 && is_chosen(ADAPTER_LOOP) && thrum__adapt_is_timer(fd))
+		note_set(place_of(fd), time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0,
+			CALLER);
 	return result;
 }
 
@@ -68,10 +97,65 @@ bool thrum__adapt_timer_is_own(int fd)
 		atomic_load(&place_of(fd)->maker) == getpid();
 }
 
+void thrum__adapt_timer_came(int fd)
+{
+	struct timer *timer = place_of(fd);
+
+	for (int i = 1; i < TIMER_TURNS; i++)
+		atomic_store(&timer->came[i - 1], atomic_load(&timer->came[i]));
+	atomic_store(&timer->came[TIMER_TURNS - 1], rough_time());
+}
+
+bool thrum__adapt_timer_is_unarmed(int fd)
+{
+	char text[PROCESS_TEXT];
+
+	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
+	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
+		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
+}
+
+/* Whether all other timers that are armed have come again and again since then. */
+static bool others_come(const struct timer *timer, int64_t since)
+{
+	for (unsigned i = 0; i < TIMERS; i++) {
+		const struct timer *other = &timers[i];
+		int fd = atomic_load(&other->fd) - 1;
+
+		if (other != timer && fd >= 0 && atomic_load(&other->came[0]) <= since &&
+			!thrum__adapt_timer_is_unarmed(fd))
+			return false;
+	}
+	return true;
+}
+
+bool thrum__adapt_timer_is_left(int fd, int64_t *age)
+{
+	const struct timer *timer = place_of(fd);
+	int64_t came = atomic_load(&timer->came[TIMER_TURNS - 1]);
+
+	*age = rough_time() - came;
+	return thrum__adapt_timer_is_own(fd) && atomic_load(&timer->came[0]) &&
+		!atomic_load(&timer->task) && *age >= LEFT &&
+		*age / LONGER > atomic_load(&timer->longest) && others_come(timer, came) &&
+		thrum__adapt_timer_is_unarmed(fd);
+}
+
+void thrum__adapt_timer_tell(int fd, thrum_task task)
+{
+	atomic_store(&place_of(fd)->task, task);
+}
+
+const void *thrum__adapt_timer_caller(int fd)
+{
+	return thrum__adapt_is_timer(fd) ? atomic_load(&place_of(fd)->caller) : NULL;
+}
+
 void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd)
 {
 	const struct timer *timer = place_of(fd);
-	const void *caller = atomic_load(&timer->fd) == fd + 1 ? atomic_load(&timer->caller) : NULL;
+	const void *caller = thrum__adapt_timer_caller(fd);
 
 	thrum__adapt_put_call(to, "arming of", fd);
 	if (caller)

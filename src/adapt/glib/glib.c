@@ -55,6 +55,7 @@ static __thread struct {
 	struct {
 		const struct hook *hook;
 		int depth;
+		unsigned pushed; /* contexts */
 		thrum_task before;
 	} runs[RUNS_MAX];
 } thread __attribute__((tls_model("initial-exec")));
@@ -89,6 +90,7 @@ static void begin_run(const struct hook *hook)
 		return;
 	thread.runs[thread.count].hook = hook;
 	thread.runs[thread.count].depth = depth;
+	thread.runs[thread.count].pushed = thrum__adapt_glib_pushed();
 	thread.runs[thread.count++].before = thrum_task_enter(hook->cell->task);
 }
 
@@ -135,6 +137,7 @@ static void release_hook(gpointer argument)
 	if (top >= 0 && thread.runs[top].hook == hook &&
 		thread.runs[top].depth == real_g_main_depth(NULL)()) {
 		thread.count = top;
+		thrum__adapt_glib_returned(thread.runs[top].pushed);
 		thrum_task_leave(thread.runs[top].before);
 	}
 	if (hook->indirect && hook->indirect->unref)
@@ -276,9 +279,20 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 	/* Nothing has to happen before its turn. */
 	if (cell && strcmp(cell->noun, "idle") == 0)
 		thrum_task_ready(cell->task);
+	if (cell)
+		thrum__adapt_glib_attached(cell->task, context);
 	id = real_g_source_attach(caller)(source, context);
 	real_g_source_unref(caller)(source);
 	return id;
+}
+
+STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
+{
+	struct cell *cell = context ? cell_of(source) : NULL;
+
+	if (cell)
+		thrum__adapt_glib_attached(cell->task, context);
+	return real_g_source_attach(CALLER)(source, context);
 }
 
 #define AS_SOURCE_FUNCTION(function) ((GSourceFunc)(cell_function *)(function))
@@ -404,9 +418,11 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 	char label[PLACE_MAX];
 	struct thrum_site *site;
 	thrum_task task, runner = thrum_task_current();
+	void *other = thrum__adapt_glib_runs(main_loop, thread.count == 0);
 
 	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
 		real_g_main_loop_run(caller)(main_loop);
+		thrum__adapt_glib_ran(other);
 		return;
 	}
 	thrum__adapt_label(label, "main loop, run by", caller);

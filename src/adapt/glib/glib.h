@@ -23,6 +23,20 @@ void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data);
 /* The next process for which the calling thread makes a source that waits for it; NULL: unknown. */
 extern __thread const char *thrum__adapt_glib_child __attribute__((tls_model("initial-exec")));
 
+/* ---- context.c ---- */
+
+/* How many contexts the calling thread has pushed as its default. */
+unsigned thrum__adapt_glib_pushed(void);
+/* A callback has returned, before which the thread had pushed so many. */
+void thrum__adapt_glib_returned(unsigned before);
+/* The calling thread is about to run a main loop. Returns what `ran` gets once it has. */
+void *thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
+void thrum__adapt_glib_ran(void *);
+/* A source is attached to a context. */
+void thrum__adapt_glib_attached(thrum_task source, const void *context);
+
+/* ---- gtask.c ---- */
+
 /* A task has failed, or was cancelled. */
 void thrum__adapt_glib_fail(thrum_task, const struct _GError *);
 

@@ -15,7 +15,8 @@ static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) || thrum__adapt_has_left() ||
 		(looking->epoll >= 0 &&
-			(thrum__adapt_watches_once() || atomic_load(&also[0]) ||
+			(thrum__adapt_watches_once() || thrum__adapt_has_rearmed() ||
+				atomic_load(&also[0]) ||
 				atomic_load_explicit(&thrum__adapt_may_close_twice,
 					memory_order_relaxed)));
 }
@@ -88,6 +89,8 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 		told = look_for_left(looking);
 	if (!told && is_waiting && atomic_load(&thrum__adapt_may_close_twice))
 		told = thrum__adapt_twice_look(looking);
+	if (looking->epoll >= 0 && thrum__adapt_has_rearmed())
+		thrum__adapt_rearm_look(looking);
 	if (looking->epoll >= 0)
 		told = look_also(looking->epoll, is_waiting, told);
 	pthread_setcancelstate(before, NULL);
@@ -151,16 +154,32 @@ static void look_for_pipes(struct looking *looking)
 	errno = error;
 }
 
+/* All threads may wait for each other, and this one for a pipe to which nobody has written since the first
+ * wait for it: then it waits for the thread that wrote to it before. */
+static void look_for_writer(struct looking *looking)
+{
+	bool was_stuck = looking->is_stuck;
+	struct epoll_need need;
+
+	if (thrum__adapt_pipe_is_told(looking->unwritten) ||
+		!thrum__adapt_poll_need(looking->unwritten, &need) ||
+		!thrum__adapt_epoll_is_stuck(looking, &need) || was_stuck)
+		return;
+	thrum__adapt_poll_tell(looking, &need);
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
+	if (looking->unwritten >= 0)
+		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
-	return thrum__adapt_has_left() && !thrum__adapt_had_handlers();
+	return (thrum__adapt_has_left() || looking->unwritten >= 0) && !thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

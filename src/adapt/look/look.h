@@ -9,6 +9,7 @@
  *   removed.c descriptors that nobody watches any more
  *   unsent.c  rests that nobody sends
  *   twice.c   descriptors that were closed twice
+ *   rearm.c   timers that nobody arms again
  *   others.c  what all other threads wait for
  */
 #ifndef ADAPT_LOOK_H
@@ -150,6 +151,19 @@ extern _Atomic bool thrum__adapt_may_close_twice;
  * a task that tells it, or NONE. */
 thrum_task thrum__adapt_twice_look(const struct looking *);
 
+/* ---- rearm.c ---- */
+
+/* Timers (timerfd) in whose turns alone a condition is signalled, and that nobody arms again. */
+
+/* The calling thread was told of these events. Only for programs that have such timers. */
+void thrum__adapt_rearm_told(const struct epoll_event *, int count);
+/* It signals a condition. */
+void thrum__adapt_rearm_signalled(const void *condition);
+/* Whether there are such timers. */
+bool thrum__adapt_has_rearmed(void);
+/* Looks whether one isn't armed again, and records that those wait for it that wait for its condition. */
+void thrum__adapt_rearm_look(const struct looking *);
+
 /* ---- others.c ---- */
 
 /* Where that may come from for which threads wait. */
@@ -177,6 +191,9 @@ struct others {
  * waits for the other end, nobody waits for the event, and the program has no child that might have the
  * descriptor, too. */
 bool thrum__adapt_others_look(struct others *, const struct looking *);
+/* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no connection,
+ * and the program has no child. */
+bool thrum__adapt_others_rest(const struct looking *);
 
 /* ---- stopped.c ---- */
 

@@ -15,6 +15,7 @@
 #include "port/port.h"
 
 #define POLLED_MAX 64 /* descriptors of one call */
+#define NOTHING (-2)  /* no descriptor that any call has */
 
 /* ---- Descriptors ------------------------------------------------------------------------------- */
 
@@ -141,17 +142,15 @@ static void look_at_thread(void *context, int directory, const char *name)
 		look_at_call(survey, tid, &call);
 }
 
-bool thrum__adapt_others_look(struct others *others, const struct looking *looking)
+/* Returns whether all other threads sleep, the program has no child, and nobody waits for the event. */
+static bool look_at_all(struct others *others, const struct looking *looking)
 {
 	struct survey survey = {.others = others, .self = thrum__port_tid()};
 
-	others->peer = peer_of(others->fd);
-	if (others->peer < 0)
-		return false;
 	thrum__adapt_ends_look(&survey.look);
 	if (survey.look.count != 1 ||
 		!thrum__adapt_process_each(survey.look.self, "/task", look_at_thread, &survey) ||
-		others->is_awake || !others->waiter)
+		others->is_awake)
 		return false;
 	if (looking->polled)
 		look_at_polled(others, looking->polled, looking->count);
@@ -164,4 +163,17 @@ bool thrum__adapt_others_look(struct others *others, const struct looking *looki
 	if (!looking->is_endless)
 		others->origins |= FROM_TIMER;
 	return true;
+}
+
+bool thrum__adapt_others_look(struct others *others, const struct looking *looking)
+{
+	others->peer = peer_of(others->fd);
+	return others->peer >= 0 && look_at_all(others, looking) && others->waiter;
+}
+
+bool thrum__adapt_others_rest(const struct looking *looking)
+{
+	struct others others = {.fd = NOTHING, .peer = NOTHING};
+
+	return look_at_all(&others, looking) && !(others.origins & ~(unsigned)FROM_TIMER);
 }

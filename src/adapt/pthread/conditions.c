@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "adapt/ipc/ipc.h"
+#include "adapt/look/look.h"
 #include "adapt/pthread/pthread.h"
 #include "adapt/relatives/ends.h"
 
@@ -209,6 +210,8 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
 
+	if (UNLIKELY(thrum__adapt_has_timers()))
+		thrum__adapt_rearm_signalled(condition);
 	if (!object)
 		return;
 	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);
@@ -231,6 +234,7 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 			thrum__adapt_semaphore_end(semaphore);
 		else
 			thrum__adapt_semaphore_begin(semaphore, value);
+		thrum__adapt_posts_begin(semaphore, is_shared ? 0 : value);
 	}
 	return result;
 }
@@ -269,6 +273,7 @@ static bool is_new_poster(const void *semaphore)
 static void tell_post(const void *semaphore, const void *caller)
 {
 	give_permit(semaphore);
+	thrum__adapt_posts_note(semaphore, caller);
 	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);
 
 	if (!is_new && !is_watched(semaphore))
@@ -372,6 +377,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
 		result = IS_TIMED(name) ? 1 : thrum__adapt_down_shared(&wait, semaphore, caller); \
+		if (result > 0 && !IS_TIMED(name)) \
+			result = thrum__adapt_posts_wait(&wait, semaphore, caller); \
 		if (result > 0) \
 			result = real_##name(caller) arguments; \
 		if (result == 0) \

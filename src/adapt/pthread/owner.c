@@ -79,17 +79,6 @@ static bool has_ended(pid_t process)
 		: thrum__adapt_process_is_over(process) && thrum__adapt_process_is_single(process);
 }
 
-/* Returns where a process was started, by this one or by a copy of it; NULL: that isn't known. */
-static const void *place_of(pid_t process)
-{
-	const void *place = thrum__adapt_started_at(process), *caller;
-	pid_t starter = place ? 0 : thrum__adapt_fork_starter(process, &caller);
-
-	if (starter && thrum__adapt_is_same_code(getpid(), starter, caller))
-		place = caller;
-	return place;
-}
-
 /* Whether a process was started by one of those that thrum records, or is the parent of this one. */
 static bool is_relative(pid_t process)
 {
@@ -125,16 +114,12 @@ struct owner {
 static void tell_owner(const struct wait *wait, struct owner *owner)
 {
 	bool is_over = owner->state == ENDED;
-	char label[PROCESS_TEXT + PLACE_MAX + 40], started[PLACE_MAX] = "";
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
 	pid_t process = (pid_t)owner->tid;
 	bool is_child = thrum__adapt_started_at(process) != NULL;
-	const void *place = place_of(process);
-	char *to = thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""),
-		process);
+	const void *place = thrum__adapt_started_by_copy(process);
 
-	if (place && !is_child)
-		thrum__adapt_label(started, ", started by", place);
-	strcpy(to, started);
+	*thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""), process) = 0;
 	owner->task = thrum__create(thrum__adapt_site(place ? place : wait->caller),
 		is_over ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
 	thrum__lock_held(NULL, owner->task, atomic_load(&wait->object->task));

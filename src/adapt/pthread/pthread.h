@@ -4,6 +4,7 @@
  *
  *   pthread.def threads.c locks.c     threads, mutexes and read-write locks
  *   conditions.def conditions.c       conditions, barriers and semaphores
+ *   posts.c                           how often and where permits were given back
  *   owner.c                           which other process holds a mutex
  */
 #ifndef ADAPT_PTHREAD_H
@@ -16,6 +17,16 @@
 /* Records a signal to those who wait for a condition. If nobody hears one after the other, ever fewer of them
  * are recorded. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller);
+
+/* ---- posts.c ---- */
+
+/* A semaphore begins, with so many permits; 0 also if other processes may post it. */
+void thrum__adapt_posts_begin(const void *semaphore, unsigned permits);
+/* The calling thread is about to post it, there. Async-signal-safe. */
+void thrum__adapt_posts_note(const void *semaphore, const void *caller);
+/* Waits for it, and names it anew if that lasts for long. Returns the call's result; 1: the call is still to be
+ * made. */
+int thrum__adapt_posts_wait(const struct wait *, void *semaphore, const void *caller);
 
 /* ---- owner.c ---- */
 

@@ -25,9 +25,10 @@
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 
-#define CHILDREN 8     /* of which one may wait for any */
-#define SOON 8         /* looks that come soon, at most */
-#define PAUSE 20000000 /* ns between two looks that don't wait first */
+#define CHILDREN 8                  /* of which one may wait for any */
+#define SOON 8                      /* looks that come soon, at most */
+#define PAUSE 20000000              /* ns between two looks that don't wait first */
+#define LEFT_FOR INT64_C(500000000) /* ns for which a process in the background has an end */
 
 REAL(poll)
 
@@ -70,6 +71,8 @@ struct looked {
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 	struct naps naps, child_naps;
+	pid_t left; /* the process in the background that has the end, as looks have seen */
+	int64_t left_since;
 };
 
 /* The wait is recorded, and begins. */
@@ -140,6 +143,26 @@ static uint64_t look_at_children(struct looked *looked, const struct look *look,
 	return sum;
 }
 
+/* Where no relative has the other end: looks whether one has it that goes on in the background. That is
+ * recorded once it has lasted. */
+static void look_for_left(struct looked *looked, const struct look *look)
+{
+	struct holder holder = {thrum__adapt_ends_left(look, &looked->end), 0, false};
+
+	if (holder.process != looked->left) {
+		looked->left = holder.process;
+		looked->left_since = rough_time();
+	}
+	if (looked->is_vain || !looked->left || rough_time() - looked->left_since < LEFT_FOR)
+		return;
+	looked->is_vain = true;
+	tell_anew(looked);
+	thrum_task_wait(looked->wait->source,
+		thrum__adapt_ends_make_end(looked->wait, look, &looked->end, &holder, looked->fd));
+	if (looked->is_begun)
+		go(looked);
+}
+
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
 static void look_once(struct looked *looked)
@@ -163,10 +186,10 @@ static void look_once(struct looked *looked)
 		looks = looks_of(&look);
 	look.is_vain = look.threads == 1 ||
 		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
-	if (looked->count == 0)
-		count = thrum__adapt_ends_holders(&look, &looked->end, holders);
-	else
-		count = looked->count;
+	count = looked->count > 0 ? looked->count
+				  : thrum__adapt_ends_holders(&look, &looked->end, holders);
+	if (count == 0)
+		look_for_left(looked, &look);
 	now = look_at_children(looked, &look, holders, unheard, &are_told);
 	now ^= sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)

@@ -14,17 +14,6 @@
 
 #define EPOLL_TEXT 1024 /* bytes that tell of some ten descriptors */
 
-/* Whether a descriptor is a timer that isn't armed, so that only this program lets it expire. */
-static bool is_unarmed(int fd)
-{
-	char text[PROCESS_TEXT];
-
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
-	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
-	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
-		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
-}
-
 /* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
 static uint32_t writer_of(int fd)
 {
@@ -47,7 +36,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 		int fd = (int)strtol(line += strlen(word), NULL, 10);
 
 		if (!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false)) {
-			if (!is_unarmed(fd))
+			if (!thrum__adapt_timer_is_unarmed(fd))
 				return false;
 			need->timer = fd;
 			need->timers++;
@@ -62,6 +51,14 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			need->likely = fd;
 	}
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
+}
+
+bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
+{
+	*need = (struct epoll_need){fd, fd, -1, -1, 1, 0};
+	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
+		(thrum__adapt_pipe_other(fd, true) != fd ||
+			!thrum__adapt_process_has_kernel_writes(getpid()));
 }
 
 void thrum__adapt_epoll_waits(void)
@@ -150,6 +147,20 @@ void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
 	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(wait->task, data);
 	thrum_task_wait(data, writer);
+}
+
+void thrum__adapt_poll_tell(struct looking *looking, const struct epoll_need *need)
+{
+	thrum_task writer = find_writer(need);
+	char label[CALL_MAX];
+
+	if (!writer)
+		return;
+	thrum__adapt_wait_end(looking->wait);
+	thrum__adapt_put_call(label, "data of", need->likely);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_wait(looking->wait->source, writer);
+	thrum__adapt_wait_go(looking->wait, looking->reason);
 }
 
 void thrum__adapt_epoll_tell_timer(const struct looking *looking, const struct epoll_need *need)

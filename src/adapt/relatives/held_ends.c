@@ -11,6 +11,8 @@
 
 #include "adapt/relatives/ends.h"
 
+#define HABIT 2 /* so many pipes of the same place were read to their ends */
+
 REAL(poll)
 
 /* ---- The processes --------------------------------------------------------------------------- */
@@ -125,6 +127,7 @@ struct others {
 	const struct look *look;
 	const struct end *end;
 	bool have_it;
+	pid_t process; /* one of them; 0: none */
 };
 
 static void look_at_other(void *context, int directory, const char *name)
@@ -144,16 +147,64 @@ static void look_at_other(void *context, int directory, const char *name)
 	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
 	if (!others->have_it)
 		thrum__adapt_process_each(process, "/fd", compare_end, &search);
+	if (search.at >= 0)
+		others->process = process;
 	others->have_it |= search.at >= 0;
 }
 
 bool thrum__adapt_ends_elsewhere(const struct look *look, const struct end *end)
 {
-	struct others others = {look, end, false};
+	struct others others = {look, end, false, 0};
 
 	return !thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY),
 		       look_at_other, &others) ||
 		others.have_it;
+}
+
+/* Whether neither this process nor any that it started has an end, as they could all be seen. */
+static bool is_unheld(const struct look *look, const struct end *end)
+{
+	for (unsigned i = 0; i < look->count; i++) {
+		struct search search = {end, -1, -1};
+
+		if (!thrum__adapt_process_each(look->processes[i], "/fd", compare_end, &search) &&
+			!thrum__adapt_process_is_over(look->processes[i]))
+			return false;
+		if (search.at >= 0)
+			return false;
+	}
+	return look->is_whole;
+}
+
+static bool reads_nothing(pid_t process)
+{
+	static const char null[] = "/dev/null";
+	char path[64], target[sizeof null];
+
+	thrum__adapt_process_descriptor(path, process, STDIN_FILENO);
+	return readlink(path, target, sizeof target) == sizeof null - 1 &&
+		memcmp(target, null, sizeof null - 1) == 0;
+}
+
+/* Whether a process was cut off from those with which it began, as those that go on in the background are. */
+static bool is_apart(const struct look *look, pid_t process)
+{
+	pid_t group = thrum__adapt_process_group(process);
+
+	return (group != 0 && group != thrum__adapt_process_group(look->self)) ||
+		(reads_nothing(process) && !reads_nothing(look->self));
+}
+
+pid_t thrum__adapt_ends_left(const struct look *look, const struct end *end)
+{
+	struct others others = {look, end, false, 0};
+
+	if (!end->writes || end->is_socket || thrum__adapt_pipe_ends(look->fd) < HABIT ||
+		!is_unheld(look, end))
+		return 0;
+	thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY), look_at_other,
+		&others);
+	return others.process && is_apart(look, others.process) ? others.process : 0;
 }
 
 unsigned thrum__adapt_ends_holders(const struct look *look, const struct end *end,

@@ -66,16 +66,6 @@ bool thrum__adapt_accepts_alone(void);
  * there is none, or that isn't known. Changes errno. */
 int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
 
-/* ---- told_ends.c ---- */
-
-/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
- * PLACE_MAX. */
-char *thrum__adapt_put_process(char *to, pid_t);
-/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
-char *thrum__adapt_put_starter(char *to, pid_t);
-/* Writes a signal's name. Returns the place behind it. */
-char *thrum__adapt_put_signal(char *to, int number);
-
 /* ---- vain.c ---- */
 
 /* Whether all other threads of this process wait for as long as it takes. */
@@ -196,6 +186,7 @@ struct looking {
 	unsigned long count;
 	bool is_endless; /* it has no time limit */
 	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
+	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */
@@ -210,6 +201,8 @@ struct epoll_need {
 	int timer;         /* that isn't armed; the last of them */
 	unsigned count, timers;
 };
+/* The same for a thread that polls this pipe of the program alone. Returns false if others may write to it. */
+bool thrum__adapt_poll_need(int fd, struct epoll_need *);
 /* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
  * armed, or for very many. */
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
@@ -221,7 +214,8 @@ bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
 /* If there are several pipes, records that a wait is for the thread that wrote last to the likely one, unless
  * writes to it are recorded. */
 void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
-
+/* The same for a single pipe: that a wait is for that thread, and nothing else. */
+void thrum__adapt_poll_tell(struct looking *, const struct epoll_need *);
 /* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
 void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_need *);
 

@@ -6,35 +6,6 @@
 #define _GNU_SOURCE
 #include "adapt/relatives/ends.h"
 
-char *thrum__adapt_put_starter(char *to, pid_t process)
-{
-	const void *place = thrum__adapt_started_at(process);
-	char started[PLACE_MAX];
-
-	if (!place)
-		return to;
-	thrum__adapt_label(started, ", started by", place);
-	return stpcpy(to, started);
-}
-
-/* Names a process, but not where it was started. Returns the place behind it. */
-static char *put_name(char *to, pid_t process)
-{
-	char name[PROCESS_TEXT];
-
-	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
-	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
-		name[strcspn(name, "\n")] = '\0';
-		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
-	}
-	return to;
-}
-
-char *thrum__adapt_put_process(char *to, pid_t process)
-{
-	return thrum__adapt_put_starter(put_name(to, process), process);
-}
-
 char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
 {
 	return process == look->self ? stpcpy(to, "this process")
@@ -96,22 +67,6 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_should_resolve(task);
 	return task;
-}
-
-char *thrum__adapt_put_signal(char *to, int number)
-{
-	if (number >= SIGRTMIN && number <= SIGRTMAX)
-		return thrum__adapt_put_number(stpcpy(to, "SIGRTMIN+"),
-			(uint64_t)(number - SIGRTMIN));
-	switch (number) {
-	case SIGHUP: return stpcpy(to, "SIGHUP");
-	case SIGINT: return stpcpy(to, "SIGINT");
-	case SIGQUIT: return stpcpy(to, "SIGQUIT");
-	case SIGUSR1: return stpcpy(to, "SIGUSR1");
-	case SIGUSR2: return stpcpy(to, "SIGUSR2");
-	case SIGTERM: return stpcpy(to, "SIGTERM");
-	default: return thrum__adapt_put_number(stpcpy(to, "signal "), (uint64_t)number);
-	}
 }
 
 static thrum_task make_signal(struct wait *wait, const struct step *step)
@@ -194,7 +149,7 @@ static thrum_task make_answer(struct wait *wait, const struct step *step)
 
 	to = stpcpy(label, step->sort == QUEUE ? "accept from socket " : "answer by socket ");
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)step->holder.at), " for ");
-	*put_name(to, step->process) = '\0';
+	*thrum__adapt_put_process_name(to, step->process) = '\0';
 	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(task, wait->task);
 	return task;
@@ -260,7 +215,7 @@ static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unhea
 	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
 	thrum_task task;
 
-	to = put_name(label, process);
+	to = thrum__adapt_put_process_name(label, process);
 	to = stpcpy(to, unheard->how == UNHEARD_BLOCKED ? ", which blocks " : ", which ignores ");
 	to = thrum__adapt_put_signal(to, unheard->number);
 	*thrum__adapt_put_starter(to, process) = '\0';

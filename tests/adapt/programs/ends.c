@@ -580,6 +580,72 @@ static void moved(void)
 	read_shell("n=$((3 + 3)); eval \"exec $n>&1 1>&2\"; sleep 2; eval \"echo done >&$n\"");
 }
 
+/* An agent that goes on in the background: after a job that is done, it has the job's output. */
+static void start_agent(bool is_apart, bool is_executed)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (fork() != 0)
+		return;
+	if (is_apart)
+		setsid();
+	if (is_fine)
+		dup2(null, STDOUT_FILENO);
+	if (is_executed)
+		execlp("sleep", "sleep", "4", (char *)NULL);
+	for (int i = 0; i < 400; i++)
+		usleep(10000);
+	_exit(0);
+}
+
+/* The last one of some jobs starts such an agent. */
+static void run_jobs(int jobs, bool is_apart, bool is_executed)
+{
+	for (int i = 1; i <= jobs; i++) {
+		int output[2];
+		pid_t child;
+
+		make(output);
+		child = fork();
+		if (child == 0) {
+			dup2(output[1], STDOUT_FILENO);
+			close(output[0]);
+			close(output[1]);
+			if (i == jobs)
+				start_agent(is_apart, is_executed);
+			usleep(100000);
+			put(STDOUT_FILENO, "done\n");
+			_exit(0);
+		}
+		close(output[1]);
+		read_all(output[0]);
+		close(output[0]);
+		waitpid(child, NULL, 0);
+	}
+}
+
+static void nightly(void)
+{
+	run_jobs(3, true, false);
+}
+
+static void nightly_run(void)
+{
+	run_jobs(3, true, true);
+}
+
+/* The same, but no output has come to its end before: it may be the agent's, too, */
+static void nightly_first(void)
+{
+	run_jobs(1, true, false);
+}
+
+/* or the agent is a part of the job. */
+static void nightly_part(void)
+{
+	run_jobs(3, false, false);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -591,7 +657,8 @@ int main(int argc, char **argv)
 		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
 		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping},
 		{"nods", nods}, {"nods_feeds", nods_feeds}, {"nods_logs", nods_logs},
-		{"nods_first", nods_first}};
+		{"nods_first", nods_first}, {"nightly", nightly}, {"nightly_run", nightly_run},
+		{"nightly_first", nightly_first}, {"nightly_part", nightly_part}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

@@ -4,6 +4,7 @@
  *
  * permits leak	two places are free when they are taken, and are not given back
  * permits pass	slots of a queue, which one thread takes and another one posts
+ * permits lost	the thread that posts the slots leaves out every third; with "kept" one is posted elsewhere
  * permits gone	the only thread that posted items, all before somebody waited, has ended
  */
 #define _GNU_SOURCE
@@ -91,6 +92,64 @@ static int pass(void)
 	return 0;
 }
 
+/* ---- Lost ---------------------------------------------------------------------------------- */
+
+static bool is_kept, is_fine;
+
+static void free_slot(int number)
+{
+	if (number % 3 < 2 || is_fine)
+		sem_post(&slots);
+}
+
+static void free_again(int number)
+{
+	if (is_kept && number == 5)
+		sem_post(&slots);
+	fflush(stdout); /* so that it isn't the last call */
+}
+
+static void *lose(void *unused)
+{
+	for (int i = 0; i < 4 * TURNS; i++) {
+		sem_wait(&items);
+		free_slot(i);
+		free_again(i);
+	}
+	return unused;
+}
+
+static void *fill(void *unused)
+{
+	for (int i = 0; i < 4 * TURNS; i++) {
+		sem_wait(&slots);
+		sem_post(&items);
+	}
+	return unused;
+}
+
+static bool has_no_slots(void)
+{
+	int value;
+
+	return sem_getvalue(&slots, &value) == 0 && value == 0;
+}
+
+static int lost(void)
+{
+	pthread_t producer, consumer;
+
+	sem_init(&slots, 0, 4);
+	sem_init(&items, 0, 0);
+	end_when(has_no_slots);
+	pthread_create(&producer, NULL, fill, NULL);
+	pthread_create(&consumer, NULL, lose, NULL);
+	pthread_join(producer, NULL);
+	pthread_join(consumer, NULL);
+	printf("filled\n");
+	return 0;
+}
+
 /* ---- Gone ---------------------------------------------------------------------------------- */
 
 static void *produce_few(void *unused)
@@ -125,5 +184,10 @@ int main(int count, char **arguments)
 {
 	if (count > 1 && strcmp(arguments[1], "leak") == 0)
 		return leak();
+	if (count > 1 && strcmp(arguments[1], "lost") == 0) {
+		is_kept = count > 2 && strcmp(arguments[2], "kept") == 0;
+		is_fine = count > 2 && strcmp(arguments[2], "fine") == 0;
+		return lost();
+	}
 	return count > 1 && strcmp(arguments[1], "gone") == 0 ? gone() : pass();
 }

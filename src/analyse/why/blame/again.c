@@ -317,6 +317,46 @@ uint32_t thrum__why_last_timer(const struct thrum__search *search,
 	return THRUM__NONE;
 }
 
+/* Whether another timer than this one may still come. */
+static bool has_other_timer(struct thrum__search *search, uint32_t timer)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+		if (task != timer && THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task))
+			return true;
+	return false;
+}
+
+uint32_t thrum__why_only_timer(struct thrum__search *search, uint32_t lane)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE, row = model->runs.count;
+	int64_t start, takes;
+
+	for (int i = 0; row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (i == RUNS_BACK || !thrum__model_has_row(&model->runs, row))
+			return THRUM__NONE;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) != lane ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER || task == found)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = task;
+	}
+	return found != THRUM__NONE && armed_before(search, found, &start, &takes) > 0 &&
+			!has_other_timer(search, found)
+		? found
+		: THRUM__NONE;
+}
+
 /* ---- Timers that are put off by others ------------------------------------------------------ */
 
 /* The timer that ran on a lane at a time, no later than the run *row; else NONE. Sets *row to its run. */

@@ -239,19 +239,28 @@ static void add_lost(struct thrum__finding *finding, const struct thrum__model *
 }
 
 /* Adds a step for the last request of the loop that doesn't read what is unread, if it failed: its
- * callback may have left out to go on. */
-static void add_failed_last(struct thrum__finding *finding, const struct thrum__model *model,
+ * callback may have left out to go on. Or for the loop's only timer, where the program stopped to read. */
+static void add_failed_last(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t leaf)
 {
 	static const char *const words[] = {"unread data of"};
-	uint32_t task = thrum__why_begins_with(model, leaf, words, 1)
-		? thrum__why_failed_last(model, THRUM__TASK(model, leaf, lane))
-		: THRUM__NONE;
+	const struct thrum__model *model = search->model;
+	uint32_t lane = THRUM__TASK(model, leaf, lane), task, timer;
 
-	if (task != THRUM__NONE)
+	if (!thrum__why_begins_with(model, leaf, words, 1))
+		return;
+	task = thrum__why_failed_last(model, lane);
+	if (task != THRUM__NONE) {
 		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
 			THRUM__TASK(model, task, end),
 			thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
+		return;
+	}
+	timer = strstr(thrum__model_task_name(model, leaf, NULL), "left since bufferevent_disable")
+		? thrum__why_only_timer(search, lane)
+		: THRUM__NONE;
+	if (timer != THRUM__NONE)
+		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
@@ -298,7 +307,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
 	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
-		add_failed_last(finding, model, path->leaf);
+		add_failed_last(finding, search, path->leaf);
 	else if (finding->step_count == 0 &&
 		(last ? last->wait.next != THRUM__NONE
 		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))

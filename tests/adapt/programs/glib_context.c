@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A callback pushes a context as its thread's default, and returns without a pop: what comes later for the
+ * default context is never run. With "main" it is main that does so, before it runs its loop. With "fine" the
+ * context is popped, with "later" another callback runs it and pops it, and with "own" a thread runs the loop
+ * of the context that it has pushed. SIGALRM ends it.
+ */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *chosen;
+static GMainLoop *main_loop;
+static GMainContext *own;
+
+static gboolean is(const char *name)
+{
+	return strcmp(chosen, name) == 0;
+}
+
+static gboolean finish(gpointer data)
+{
+	(void)data;
+	g_main_loop_quit(main_loop);
+	return G_SOURCE_REMOVE;
+}
+
+/* As a library does that calls back in the context from which it was called. */
+static void call_back(GSourceFunc function)
+{
+	GMainContext *context = g_main_context_ref_thread_default();
+	GSource *source = g_idle_source_new();
+
+	g_source_set_callback(source, function, NULL, NULL);
+	g_source_attach(source, context);
+	g_source_unref(source);
+	g_main_context_unref(context);
+}
+
+static void probe(void)
+{
+	own = g_main_context_new();
+	g_main_context_push_thread_default(own);
+	if (!is("fine"))
+		return;
+	g_main_context_pop_thread_default(own);
+	g_main_context_unref(own);
+}
+
+static gboolean tick_once(gpointer data)
+{
+	(void)data;
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean run_own(gpointer data)
+{
+	while (g_main_context_iteration(own, FALSE))
+		;
+	g_main_context_pop_thread_default(own);
+	return finish(data);
+}
+
+static gboolean ask(gpointer data)
+{
+	(void)data;
+	call_back(is("later") ? tick_once : finish);
+	if (is("later"))
+		g_timeout_add(300, run_own, NULL);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean begin(gpointer data)
+{
+	(void)data;
+	if (!is("main"))
+		probe();
+	g_timeout_add(10, ask, NULL);
+	return G_SOURCE_REMOVE;
+}
+
+static gpointer run_thread(gpointer data)
+{
+	GMainContext *context = g_main_context_new();
+
+	(void)data;
+	main_loop = g_main_loop_new(context, FALSE);
+	g_main_context_push_thread_default(context);
+	call_back(finish);
+	g_main_loop_run(main_loop);
+	g_main_context_pop_thread_default(context);
+	return NULL;
+}
+
+static gboolean tick(gpointer data)
+{
+	(void)data;
+	return G_SOURCE_CONTINUE;
+}
+
+int main(int argc, char **argv)
+{
+	chosen = argc > 1 ? argv[1] : "";
+	alarm(2);
+	if (is("own")) {
+		g_thread_join(g_thread_new("own", run_thread, NULL));
+		puts("done");
+		return 0;
+	}
+	main_loop = g_main_loop_new(NULL, FALSE);
+	g_timeout_add(40, tick, NULL);
+	g_idle_add(begin, NULL);
+	if (is("main"))
+		probe();
+	g_main_loop_run(main_loop);
+	puts("done");
+	return 0;
+}
