@@ -8,6 +8,7 @@
  *   streams.c      lines that streams of the C library have read
  *   timers.c       who armed timers
  *   unsent.c       writes that fell short
+ *   accepters.c    the threads that accept from sockets
  *   limit.c        programs that have as many as they may have
  */
 #ifndef ADAPT_DESCRIPTOR_H
@@ -213,6 +214,25 @@ enum limit thrum__adapt_socket_limit(int fd, bool writes);
 bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
+
+/* ---- accepters.c ---- */
+
+/* Not 0: the calling thread, or another one, accepts from this socket. */
+extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
+/* Whether any thread has accepted from a socket. */
+bool thrum__adapt_has_accepters(void);
+/* The calling thread is about to accept from a socket. */
+void thrum__adapt_accepts(int fd);
+/* The task of the only thread that accepts from those who connect to an address; or NONE. */
+thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* Whether the calling thread alone accepts from any socket. */
+bool thrum__adapt_accepts_alone(void);
+/* The descriptor by which the calling thread alone should answer another process's Unix socket, given by its
+ * inode: one that listens, in whose queue it is, or the accepted connection, whose question is unread. -1:
+ * there is none, or that isn't known. Changes errno. */
+int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
+/* In a fork's child: it hasn't accepted yet. */
+void thrum__adapt_accepts_left(void);
 
 /* ---- streams.c ---- */
 

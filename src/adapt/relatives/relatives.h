@@ -55,17 +55,6 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
  * end. */
 bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
-/* ---- call/accepts.c ---- */
-
-/* In a fork's child: it hasn't accepted yet. */
-void thrum__adapt_accepts_left(void);
-/* Whether the calling thread alone accepts from any socket. */
-bool thrum__adapt_accepts_alone(void);
-/* The descriptor by which the calling thread alone should answer another process's Unix socket, given by its
- * inode: one that listens, in whose queue it is, or the accepted connection, whose question is unread. -1:
- * there is none, or that isn't known. Changes errno. */
-int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
-
 /* ---- told_ends.c ---- */
 
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and

@@ -183,7 +183,7 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
 		return limit == ENDLESS &&
 			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens) &&
-			!(end->listens && process == look->self); /* accepts.c tells those */
+			!(end->listens && process == look->self); /* is_asked() tells those */
 	end->inode = other.st_ino;
 	return true;
 }
