@@ -215,6 +215,8 @@ extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initi
 
 /* All threads. */
 struct thread *thrum__adapt_threads(void);
+/* The thread of this number; NULL: none that is noted, or the number is 0. */
+struct thread *thrum__adapt_thread_of(uint32_t tid);
 /* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
  * no memory. */
 struct thread *thrum__adapt_thread(void);
@@ -494,6 +496,11 @@ void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 #define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
 #define LOOK_LAST 1600       /* ms: the longest */
 #define LOOK_TWICE 100000000 /* ns */
+/* The time until the next look, after a look that came so many ms after the one before. */
+static inline int next_pause(int ms)
+{
+	return ms < LOOK_LAST ? ms * 2 : ms;
+}
 
 /* ---- handlers.c ---- */
 

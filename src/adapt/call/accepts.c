@@ -79,7 +79,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 		pthread_setcancelstate(before, NULL);
 		if (!accepter || real_poll(NULL)(&one, 1, pause) != 0)
 			break;
-		pause = pause < LOOK_LAST ? pause * 2 : pause;
+		pause = next_pause(pause);
 	} while (true);
 	errno = error;
 }

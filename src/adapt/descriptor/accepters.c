@@ -92,15 +92,16 @@ void thrum__adapt_accepts(int fd)
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
 	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
+	const struct thread *thread;
 	uint32_t tid = 0;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && hash && tid != SEVERAL; fd++)
 		if (atomic_load(&thrum__adapt_accepters[fd]) && atomic_load(&addresses[fd]) == hash)
 			tid = tid ? SEVERAL : atomic_load(&thrum__adapt_accepters[fd]);
-	for (const struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
-		if (atomic_load(&t->tid) == tid && atomic_load(&t->recording) == thrum__recording())
-			return atomic_load(&t->task);
-	return THRUM_TASK_NONE;
+	thread = thrum__adapt_thread_of(tid);
+	return thread && atomic_load(&thread->recording) == thrum__recording()
+		? atomic_load(&thread->task)
+		: THRUM_TASK_NONE;
 }
 
 void thrum__adapt_accepts_left(void)

@@ -400,8 +400,7 @@ static int wait_on(struct set_wait *set, const struct timespec *limit)
 {
 	int error = errno, result;
 
-	for (int pause = LOOK_FIRST; set->looks && !set->is_over;
-		pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (int pause = LOOK_FIRST; set->looks && !set->is_over; pause = next_pause(pause)) {
 		result = wait_ms(set, pause);
 		if (result == 0 || errno != EAGAIN)
 			return result;

@@ -159,7 +159,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 	look_for_left(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
-	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_has_left() && !thrum__adapt_had_handlers();
 }
 
@@ -181,6 +181,6 @@ bool thrum__adapt_look(struct looking *looking)
 	}
 	if (!looking->told && may_be_for_pipes(looking))
 		look_for_pipes(looking);
-	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_looks(looking);
 }

@@ -90,10 +90,9 @@ static thrum_task wait_of(const struct others *others, uint32_t tid, bool writes
 	thrum_task waiter = writes ? thrum__adapt_pipe_writer(others->fd)
 				   : thrum__adapt_pipe_waiter(others->fd);
 
-	for (struct thread *t = thrum__adapt_threads(); t && !waiter; t = t->next)
-		if (atomic_load(&t->tid) == tid)
-			waiter = atomic_load(&t->outside);
-	return waiter;
+	const struct thread *thread = waiter ? NULL : thrum__adapt_thread_of(tid);
+
+	return thread ? atomic_load(&thread->outside) : waiter;
 }
 
 static void look_at_call(const struct survey *survey, uint32_t tid, const struct process_call *call)

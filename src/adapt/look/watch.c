@@ -86,13 +86,11 @@ static uint32_t events_of(int fd)
 static void note_watch(int epoll, int operation, int fd, const struct epoll_event *event,
 	const void *caller)
 {
-	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
 	struct watch *watch = &watches[fd];
 	uint32_t events = events_of(fd);
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
-	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
-		;
+	raise_to(&fds_used, fd + 1);
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
 	else if (event->events & EPOLLET)

@@ -301,8 +301,8 @@ _Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells
 static void look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
-	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
-	int ready, soon = SOON;
+	int64_t next = now_ms() + LOOK_FIRST, left;
+	int pause = LOOK_FIRST, ready, soon = SOON;
 
 	do {
 		left = next - now_ms();
@@ -312,10 +312,10 @@ static void look_until(struct looked *looked)
 			return;
 		if (ready == 0) {
 			look_at(looked);
-			pause = pause < LOOK_LAST ? pause * 2 : pause;
+			pause = next_pause(pause);
 			/* Not at the same time as others that began to wait with this one, and
 			 * whose numbers are mostly the next ones: who looks seems to run. */
-			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
+			next = now_ms() + pause + (int)(thrum__port_tid() * 7 % 16) * pause / 32;
 			if (looked->is_soon && !looked->is_stuck && soon-- > 0)
 				next = now_ms() + LOOK_FIRST;
 		}
@@ -422,7 +422,7 @@ static bool wait_inside(struct looked *looked, bool writes)
 			thrum__adapt_wait_again(wait, !wait->is_inside);
 		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
 			return true;
-		pause = pause < LOOK_LAST ? pause * 2 : pause;
+		pause = next_pause(pause);
 	} while ((ready == 0 && wait->is_inside) || (ready < 0 && errno == EINTR));
 	wait->is_ready = ready == 1;
 	return false;

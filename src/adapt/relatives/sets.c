@@ -451,11 +451,9 @@ bool thrum__adapt_set_is_taken(struct set_lock *lock)
 /* The task of a thread of this process that took a permit before the recording began. */
 static uint64_t find_task(uint32_t tid)
 {
-	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread() : NULL;
+	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread()
+							      : thrum__adapt_thread_of(tid);
 
-	for (struct thread *t = thrum__adapt_threads(); t && !found; t = t->next)
-		if (atomic_load(&t->tid) == tid)
-			found = t;
 	return found ? atomic_load(&found->task) : 0;
 }
 

@@ -295,10 +295,12 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 /* A thread of this process that waits for a child, or a lock, without looking. */
 static void note_other(struct stuck *stuck, uint32_t tid, enum need_sort sort, uint32_t by)
 {
-	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
-		if (atomic_load(&t->tid) == tid && stuck->other_count < OTHERS)
-			stuck->others[stuck->other_count++] =
-				(struct other_wait){atomic_load(&t->outside), sort, by};
+	const struct thread *thread = thrum__adapt_thread_of(tid);
+
+	if (thread && stuck->other_count < OTHERS)
+		stuck->others[stuck->other_count++] = (struct other_wait){atomic_load(
+										  &thread->outside),
+			sort, by};
 }
 
 static void look_at_thread(void *context, int directory, const char *name)
@@ -488,12 +490,9 @@ struct telling {
 /* The thread of this process that should use an end: the one that did so last. */
 static thrum_task user_of(const struct telling *telling, const struct end *end, int at)
 {
-	uint32_t tid = thrum__adapt_pipe_user(at, end->writes);
+	const struct thread *last = thrum__adapt_thread_of(thrum__adapt_pipe_user(at, end->writes));
 
-	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
-		if (atomic_load(&t->tid) == tid && atomic_load(&t->task))
-			return atomic_load(&t->task);
-	return telling->wait->task;
+	return last && atomic_load(&last->task) ? atomic_load(&last->task) : telling->wait->task;
 }
 
 /* Makes the task of what a process should do for `relative`, and doesn't: this one, or the relative
