@@ -170,6 +170,33 @@ uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 	return sum | 1;
 }
 
+bool thrum__adapt_call_is_poll(const struct process_call *call)
+{
+#ifdef SYS_poll
+	if (call->number == SYS_poll)
+		return true;
+#endif
+	return call->number == SYS_ppoll;
+}
+
+bool thrum__adapt_call_is_epoll(const struct process_call *call)
+{
+#ifdef SYS_epoll_wait
+	if (call->number == SYS_epoll_wait)
+		return true;
+#endif
+	return call->number == SYS_epoll_pwait;
+}
+
+bool thrum__adapt_call_is_pause(const struct process_call *call)
+{
+#ifdef SYS_pause
+	if (call->number == SYS_pause)
+		return true;
+#endif
+	return call->number == SYS_rt_sigsuspend;
+}
+
 bool thrum__adapt_call_is_endless(const struct process_call *call)
 {
 	const unsigned long *arguments = call->arguments;
@@ -185,22 +212,15 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	case SYS_accept4:
 	case SYS_wait4:
 	case SYS_waitid:
-	case SYS_flock:
-	case SYS_rt_sigsuspend:
-#ifdef SYS_pause
-	case SYS_pause:
-#endif
-		return true;
+	case SYS_flock: return true;
 	case SYS_futex: return arguments[3] == 0;
 	case SYS_ppoll: return arguments[2] == 0;
 #ifdef SYS_poll
 	case SYS_poll: return (int)arguments[2] < 0;
 #endif
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: return (int)arguments[3] < 0;
-	default: return false;
+	default:
+		return thrum__adapt_call_is_pause(call) ||
+			(thrum__adapt_call_is_epoll(call) && (int)arguments[3] < 0);
 	}
 }
 

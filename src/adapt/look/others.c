@@ -105,22 +105,17 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 		others->waiter = wait_of(others, tid, writes);
 		return;
 	}
-	switch (call->number) {
-	case SYS_futex: break;
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: break; /* its descriptors are looked at together */
-#ifdef SYS_poll
-	case SYS_poll:
-#endif
-	case SYS_ppoll: look_at_poll(others, call); break;
-	case SYS_accept:
-	case SYS_accept4: fd = (int)call->arguments[0]; /* fall through */
-	default:
-		others->is_watched |= fd == others->fd;
-		others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
+	/* The descriptors of an epoll are looked at together. */
+	if (call->number == SYS_futex || thrum__adapt_call_is_epoll(call))
+		return;
+	if (thrum__adapt_call_is_poll(call)) {
+		look_at_poll(others, call);
+		return;
 	}
+	if (call->number == SYS_accept || call->number == SYS_accept4)
+		fd = (int)call->arguments[0];
+	others->is_watched |= fd == others->fd;
+	others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
 }
 
 static void look_at_thread(void *context, int directory, const char *name)

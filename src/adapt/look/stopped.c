@@ -136,16 +136,13 @@ static bool is_outside(uint32_t tid, bool is_strict)
 
 	if (!thrum__adapt_process_call(self.self, tid, &call))
 		return true;
-	switch (call.number) {
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: return false; /* its descriptors are looked at as well */
-	case SYS_futex: return is_strict && !is_join(&call);
-	default:
-		fd = thrum__adapt_vain_descriptor(&self, self.self, &call, &writes);
-		return fd < 0 || !is_own_pipe(fd);
-	}
+	/* The descriptors of an epoll are looked at as well. */
+	if (thrum__adapt_call_is_epoll(&call))
+		return false;
+	if (call.number == SYS_futex)
+		return is_strict && !is_join(&call);
+	fd = thrum__adapt_vain_descriptor(&self, self.self, &call, &writes);
+	return fd < 0 || !is_own_pipe(fd);
 }
 
 static bool may_go_on(bool is_strict)

@@ -79,13 +79,10 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
 	const struct thread *thread = thrum__adapt_thread_of(tid);
 	int epoll = (int)call->arguments[0];
 
-#ifdef SYS_epoll_wait
-	if (call->number != SYS_epoll_wait && call->number != SYS_epoll_pwait)
-#else
-	if (call->number != SYS_epoll_pwait)
-#endif
-		return -1;
-	return thread && atomic_load(&thread->epoll) == epoll + 1 ? epoll : -1;
+	return thread && thrum__adapt_call_is_epoll(call) &&
+			atomic_load(&thread->epoll) == epoll + 1
+		? epoll
+		: -1;
 }
 
 /* The task of another thread: the one that wrote last to the likely pipe. An idle thread of libuv's pool

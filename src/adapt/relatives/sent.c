@@ -150,12 +150,7 @@ static bool waits_for_signal(pid_t process)
 	if (thrum__adapt_process_is_over(process))
 		return true;
 	return thrum__adapt_process_is_single(process) &&
-		thrum__adapt_process_call(process, 0, &call) &&
-		(call.number == SYS_rt_sigsuspend
-#ifdef SYS_pause
-			|| call.number == SYS_pause
-#endif
-		);
+		thrum__adapt_process_call(process, 0, &call) && thrum__adapt_call_is_pause(&call);
 }
 
 /* Whether no relative is left that might send another signal, and no timer. */

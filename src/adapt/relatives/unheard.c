@@ -91,21 +91,16 @@ static bool is_short_sleep(pid_t process, const struct process_call *call)
 	uintptr_t at = 0;
 
 	switch (call->number) {
-	case SYS_futex:
-	case SYS_ppoll:
-	case SYS_epoll_pwait:
-#ifdef SYS_poll
-	case SYS_poll:
-	case SYS_epoll_wait:
-#endif
-		return !thrum__adapt_call_is_endless(call);
+	case SYS_futex: return !thrum__adapt_call_is_endless(call);
 #ifdef SYS_select
 	case SYS_select:
 #endif
 	case SYS_pselect6: return call->arguments[4] != 0;
 	case SYS_nanosleep: at = call->arguments[0]; break;
 	case SYS_clock_nanosleep: at = call->arguments[1] ? 0 : call->arguments[2]; break;
-	default: return false;
+	default:
+		return (thrum__adapt_call_is_poll(call) || thrum__adapt_call_is_epoll(call)) &&
+			!thrum__adapt_call_is_endless(call);
 	}
 	/* Until when it sleeps with TIMER_ABSTIME isn't looked at. */
 	return !at || !thrum__adapt_process_copy(process, at, &length, sizeof length) ||
