@@ -4,7 +4,7 @@
  *
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
- *   request.c    tasks of requests
+ *   request.c    tasks of requests, and of what should come and doesn't
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
@@ -91,6 +91,9 @@ thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
 /* The same; its label also names the program's callback that gets the answer, unless that is NULL. */
 thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void), const char *format,
 	...) __attribute__((format(printf, 3, 4)));
+
+/* Creates the task of something that should come, and doesn't: who waits for it hangs. */
+thrum_task thrum__adapt_missing(const char *label, const void *caller);
 
 #define ADDRESS_MAX 64
 struct sockaddr;

@@ -111,8 +111,7 @@ static void tell_closed(struct thread *thread, int fd, const void *caller)
 
 	thrum__adapt_put_call(label, "wake-up of accept from", fd);
 	thrum__adapt_label(label + strlen(label), ", closed by", caller);
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_missing(label, caller);
 	thrum_task_wait(waits, task);
 	atomic_store(&thread->unwoken, task);
 	/* It may have been woken meanwhile. */

@@ -55,10 +55,9 @@ void thrum__adapt_look_also(also_look *one)
 
 thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter)
 {
-	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	thrum_task task = thrum__adapt_missing(label, caller);
 
 	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
 	return task;
 }
 

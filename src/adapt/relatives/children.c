@@ -308,7 +308,6 @@ thrum_task thrum__adapt_children_none(const void *caller)
 	const struct taker *taker = atomic_load(&last_any.tid) ? &last_any : &last;
 	char label[PLACE_MAX + 80] = "end of a child, though none is left";
 	siginfo_t ended;
-	thrum_task told;
 
 	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
 		thrum__adapt_child_ended(-1, &ended) >= 0 ||
@@ -316,9 +315,7 @@ thrum_task thrum__adapt_children_none(const void *caller)
 		return THRUM_TASK_NONE;
 	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
 		atomic_load(&taker->caller));
-	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(told);
-	return told;
+	return thrum__adapt_missing(label, caller);
 }
 
 /* ---- Long waits -------------------------------------------------------------------------------- */

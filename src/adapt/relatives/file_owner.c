@@ -165,8 +165,7 @@ thrum_task thrum__adapt_file_make(struct wait *wait, const struct look *look,
 
 	to = stpcpy(put_name(stpcpy(label, "release of file lock "), lock), " in ");
 	*thrum__adapt_ends_put_holder(to, look, holder) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	if (holder == look->self)
 		thrum_task_wait(task, wait->task);
 	return task;
@@ -176,10 +175,7 @@ static _Atomic int64_t next_look; /* by CLOCK_MONOTONIC */
 
 static void add_process(struct look *look, pid_t process)
 {
-	for (unsigned i = 0; i < look->count; i++)
-		if (look->processes[i] == process)
-			return;
-	if (process > 1 && look->count < PROCESSES)
+	if (process > 1 && look->count < PROCESSES && !thrum__adapt_ends_bit(look, process))
 		look->processes[look->count++] = process;
 }
 

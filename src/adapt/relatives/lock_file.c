@@ -114,8 +114,7 @@ static void tell(struct tried *lock, const struct maker *maker, const char *path
 
 	strncat(label, slash ? slash + 1 : path, 64);
 	put_maker(stpcpy(strchr(label, '\0'), ", made by "), maker);
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_missing(label, caller);
 	atomic_store(&lock->recording, thrum__recording());
 	atomic_store(&lock->file, key);
 	atomic_store(&lock->is_own, maker->process == getpid());

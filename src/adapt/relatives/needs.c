@@ -204,14 +204,6 @@ static bool find(struct call *call, const struct process_call *made, bool is_not
 
 /* ---- Those who could end it -------------------------------------------------------------------- */
 
-static uint32_t bit_of(const struct look *look, pid_t process)
-{
-	for (unsigned i = 0; i < look->count; i++)
-		if (look->processes[i] == process)
-			return UINT32_C(1) << i;
-	return 0;
-}
-
 static uint32_t find_living(const struct look *look)
 {
 	uint32_t living = 0;
@@ -230,7 +222,7 @@ static bool add_users(const struct call *call, uint64_t key, unsigned bit, uint3
 	unsigned count = thrum__adapt_queue_list(key, bit, processes);
 
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t own = bit_of(call->look, processes[i]);
+		uint32_t own = thrum__adapt_ends_bit(call->look, processes[i]);
 
 		if (processes[i] == call->process)
 			continue;
@@ -254,7 +246,7 @@ static bool find_holders(const struct call *call, uint32_t *by)
 	if (!thrum__adapt_set_of_lock(call->semaphore, &lock) || !thrum__adapt_set_is_taken(&lock))
 		return false;
 	for (unsigned i = 0; i < lock.count; i++) {
-		uint32_t own = bit_of(call->look, lock.holders[i].process);
+		uint32_t own = thrum__adapt_ends_bit(call->look, lock.holders[i].process);
 
 		if (!own)
 			return false;
@@ -281,7 +273,7 @@ bool thrum__adapt_ipc_need(const struct look *look, pid_t process, uint32_t tid,
 	const struct process_call *made, struct ipc_need *need, uint32_t *wakers, uint32_t *by)
 {
 	struct call call = {.look = look, .process = process, .need = need};
-	uint32_t living, own = bit_of(look, process), turn;
+	uint32_t living, own = thrum__adapt_ends_bit(look, process), turn;
 	bool is_known;
 
 	*need = (struct ipc_need){.ended = 0};
@@ -320,7 +312,7 @@ static void look_at_process(void *context, int directory, const char *name)
 	pid_t process = atoi(name);
 
 	(void)directory;
-	if (!orphans->found && bit_of(orphans->look, process) == 0)
+	if (!orphans->found && thrum__adapt_ends_bit(orphans->look, process) == 0)
 		orphans->found = thrum__adapt_process_is_copy(orphans->look->self, process);
 }
 

@@ -71,24 +71,6 @@ static bool find_relatives(struct stuck *stuck)
 	return found.is_whole && look->threads > 0;
 }
 
-/* Returns the place of a process in the list; the number of relatives: it is none. */
-static unsigned index_of(const struct stuck *stuck, pid_t process)
-{
-	unsigned i = 0;
-
-	while (i < stuck->look.count && stuck->look.processes[i] != process)
-		i++;
-	return i;
-}
-
-/* Returns the bit of a process; 0: it is no relative. */
-static uint32_t bit_of(const struct stuck *stuck, pid_t process)
-{
-	unsigned i = index_of(stuck, process);
-
-	return i < stuck->look.count ? UINT32_C(1) << i : 0;
-}
-
 /* ---- Those who could end a wait ---------------------------------------------------------------- */
 
 static void add_need(struct relative *relative, enum need_sort sort, uint32_t wakers)
@@ -110,7 +92,7 @@ static void need_end(struct stuck *stuck, struct relative *relative, const struc
 	uint32_t wakers = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		wakers |= bit_of(stuck, holders[i].process);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, holders[i].process);
 		if (relative->sort == NEEDS_NOTHING && holders[i].process == stuck->look.self)
 			relative->at[0] = holders[i].at;
 		if (relative->sort == NEEDS_NOTHING && holders[i].process == relative->process)
@@ -120,7 +102,8 @@ static void need_end(struct stuck *stuck, struct relative *relative, const struc
 		relative->end = *end;
 	if (count > 0) {
 		stuck->ends[stuck->end_count].end = *end;
-		stuck->ends[stuck->end_count++].relative = index_of(stuck, relative->process);
+		stuck->ends[stuck->end_count++].waiter = thrum__adapt_ends_bit(&stuck->look,
+			relative->process);
 	}
 	add_need(relative, NEEDS_END, wakers);
 }
@@ -130,12 +113,12 @@ static void need_child(const struct stuck *stuck, struct relative *relative, pid
 {
 	pid_t children[PROCESSES];
 	struct found_processes found = {children, 0, PROCESSES, true};
-	uint32_t wakers = bit_of(stuck, child);
+	uint32_t wakers = thrum__adapt_ends_bit(&stuck->look, child);
 
 	if (child <= 0)
 		thrum__adapt_process_children(relative->process, &found);
 	for (unsigned i = 0; i < found.count; i++)
-		wakers |= bit_of(stuck, children[i]);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, children[i]);
 	add_need(relative, NEEDS_CHILD, found.is_whole ? wakers : 0);
 }
 
@@ -148,7 +131,7 @@ static void need_lock(const struct stuck *stuck, struct relative *relative,
 	uint32_t wakers = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		wakers |= bit_of(stuck, holders[i].process);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, holders[i].process);
 	add_need(relative, NEEDS_LOCK, wakers);
 }
 
@@ -378,7 +361,7 @@ bool thrum__adapt_stuck_has_stranger(const struct stuck *stuck)
 	bool has = stuck->has_ipc && thrum__adapt_ipc_has_orphans(&stuck->look);
 
 	for (unsigned i = 0; i < stuck->end_count && !has; i++)
-		has = stuck->bits >> stuck->ends[i].relative & 1 &&
+		has = stuck->bits & stuck->ends[i].waiter &&
 			thrum__adapt_ends_elsewhere(&stuck->look, &stuck->ends[i].end);
 	return has;
 }
@@ -391,7 +374,7 @@ static void need_own(struct stuck *stuck, const struct end *end, const pid_t *ch
 	if (end)
 		need_end(stuck, self, end);
 	for (unsigned i = 0; i < count; i++)
-		add_need(self, NEEDS_CHILD, bit_of(stuck, children[i]));
+		add_need(self, NEEDS_CHILD, thrum__adapt_ends_bit(&stuck->look, children[i]));
 	if (count > 0)
 		self->by = self->wakers;
 }
@@ -516,8 +499,7 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 	else
 		*thrum__adapt_put_process(stpcpy(label, "release of the file's lock for "),
 			relative->process) = '\0';
-	task = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK, label, telling->wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(telling->wait, label, telling->wait->caller);
 	if (is_self && relative->sort != NEEDS_IPC)
 		thrum_task_wait(task, telling->wait->task);
 	return task;
@@ -526,7 +508,7 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 /* Records that a task waits for those who could end the wait. */
 static void tell_by(struct telling *telling, thrum_task waits, const struct relative *relative)
 {
-	uint32_t own = bit_of(telling->stuck, relative->process);
+	uint32_t own = thrum__adapt_ends_bit(&telling->stuck->look, relative->process);
 	/* It waits for others first of all. */
 	uint32_t by = relative->by & ~own ? relative->by & ~own : relative->by;
 

@@ -45,9 +45,9 @@ struct stuck {
 	struct other_wait others[OTHERS];
 	unsigned other_count;
 	struct {
-		unsigned relative;
+		uint32_t waiter; /* the bit of a relative that waits for it */
 		struct end end;
-	} ends[PROCESSES]; /* for which threads wait */
+	} ends[PROCESSES];
 	unsigned end_count;
 	bool has_ipc;    /* a thread waits for what processes share without an end */
 	bool is_blurred; /* a relative looks just now, and so seems to run */

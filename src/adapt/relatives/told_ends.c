@@ -53,6 +53,14 @@ thrum_task thrum__adapt_ends_make(struct wait *wait, enum thrum_kind kind, const
 	return task;
 }
 
+thrum_task thrum__adapt_ends_missing(struct wait *wait, const char *label, const void *caller)
+{
+	thrum_task task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, caller);
+
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look,
 	const struct end *end, const struct holder *holder, int fd)
 {
@@ -78,24 +86,17 @@ static thrum_task make_lock(struct wait *wait, const struct look *look,
 	const struct forked_wait *lock)
 {
 	char label[FORKED_TEXT];
-	thrum_task task;
 
 	thrum__adapt_forked_label(label, look->self, lock);
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label,
-		lock->caller ? lock->caller : wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, lock->caller ? lock->caller : wait->caller);
 }
 
 thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(label, "SIGCONT for stopped "), process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 char *thrum__adapt_put_signal(char *to, int number)
@@ -118,12 +119,9 @@ static thrum_task make_signal(struct wait *wait, const struct step *step)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
 	char *to = thrum__adapt_put_signal(label, step->signal);
-	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(to, " held back by "), step->process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 #define PLACES 10 /* tasks of a wait after which no more are made for places */
@@ -258,15 +256,12 @@ static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
 static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
-	thrum_task task;
 
 	to = put_name(label, process);
 	to = stpcpy(to, unheard->how == UNHEARD_BLOCKED ? ", which blocks " : ", which ignores ");
 	to = thrum__adapt_put_signal(to, unheard->number);
 	*thrum__adapt_put_starter(to, process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
