@@ -145,7 +145,7 @@ struct chain {
 
 static bool follow(const struct set_lock *first, struct chain *chain)
 {
-	uint64_t self = (uint64_t)getpid() << 32 | thrum__port_tid();
+	uint64_t self = set_thread(getpid(), thrum__port_tid());
 
 	*chain = (struct chain){.count = 1};
 	chain->locks[0] = *first;

@@ -12,9 +12,15 @@
 
 #include <sys/sem.h>
 
+/* A thread of any process: the process's number, and its own. */
+static inline uint64_t set_thread(pid_t process, uint32_t tid)
+{
+	return (uint64_t)process << 32 | tid;
+}
+
 /* The calling thread. */
 struct set_self {
-	uint64_t thread; /* the process's number, and its own */
+	uint64_t thread; /* set_thread() */
 	/* Its process's number, and those of sets, mean nothing in other namespaces. 0: not known. */
 	uint64_t space;
 };

@@ -140,18 +140,17 @@ static bool need_ipc(struct stuck *stuck, struct relative *relative, uint32_t ti
 	const struct process_call *call)
 {
 	struct ipc_need need;
-	uint32_t wakers, by;
 
-	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need, &wakers, &by))
+	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need))
 		return false;
 	stuck->has_ipc = true;
 	if (relative->sort == NEEDS_NOTHING)
 		relative->ipc = need;
-	if (relative->sort == NEEDS_NOTHING && wakers) {
+	if (relative->sort == NEEDS_NOTHING && need.wakers) {
 		relative->sort = NEEDS_IPC;
-		relative->by = by;
+		relative->by = need.by;
 	}
-	add_need(relative, NEEDS_IPC, wakers);
+	add_need(relative, NEEDS_IPC, need.wakers);
 	return true;
 }
 
@@ -258,7 +257,7 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 	const struct process_call *call)
 {
-	uint64_t sum = mixed((uint64_t)process << 32 | tid, call->number), ran;
+	uint64_t sum = mixed(set_thread(process, tid), call->number), ran;
 	uint32_t turn = thrum__adapt_ipc_turn(process, tid);
 	uint32_t waits;
 	int fd;
@@ -310,7 +309,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	own.looks = relative->looks ||
 		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) &&
 			fd >= 0) ||
-		thrum__adapt_set_wait_is_looked((uint64_t)relative->process << 32 | tid);
+		thrum__adapt_set_wait_is_looked(set_thread(relative->process, tid));
 	need_of_call(stuck, &own, tid, &call);
 	sum = sum_of(stuck, relative->process, tid, &call);
 	own.is_open |= sum == 0;
