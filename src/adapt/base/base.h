@@ -160,6 +160,13 @@ static inline uint64_t mix_key(uint64_t key, uint64_t value)
 	return key ^ key >> 32;
 }
 
+/* Ends the task that tells of something, if there is one. */
+static inline void resolve_told(_Atomic uint64_t *task)
+{
+	if (UNLIKELY(atomic_load_explicit(task, memory_order_relaxed) != 0))
+		thrum_task_resolve(atomic_exchange(task, 0));
+}
+
 /* Raises a number that only grows. */
 static inline void raise_to(_Atomic int *most, int value)
 {

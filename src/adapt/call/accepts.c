@@ -96,7 +96,7 @@ static bool waits_to_accept(uint32_t tid, int fd)
 		(int)call.arguments[0] == fd;
 }
 
-static void end_told(struct thread *thread)
+static void end_unwoken(struct thread *thread)
 {
 	uint64_t task = atomic_exchange(&thread->unwoken, 0);
 
@@ -116,7 +116,7 @@ static void tell_closed(struct thread *thread, int fd, const void *caller)
 	atomic_store(&thread->unwoken, task);
 	/* It may have been woken meanwhile. */
 	if (!waits_to_accept(atomic_load(&thread->tid), fd))
-		end_told(thread);
+		end_unwoken(thread);
 }
 
 void thrum__adapt_accepts_closed(int fd, const void *caller)
@@ -143,5 +143,5 @@ void thrum__adapt_accept_over(void)
 	struct thread *self = thrum__adapt_self;
 
 	if (self && UNLIKELY(atomic_load_explicit(&self->unwoken, memory_order_relaxed) != 0))
-		end_told(self);
+		end_unwoken(self);
 }

@@ -33,11 +33,8 @@ static int peer_of(int fd)
 	if (!is_of_pipe(fd))
 		return thrum__adapt_socket_peer(fd);
 	peer = thrum__adapt_pipe_other(fd, false);
-	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd &&
-			!thrum__adapt_pipe_is_shared(fd, false) &&
-			!thrum__adapt_pipe_is_shared(fd, true)
-		? peer
-		: -1;
+	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd && is_of_own_pipe(fd) ? peer
+											    : -1;
 }
 
 enum origin thrum__adapt_origin(int fd)

@@ -78,7 +78,7 @@ static void note_taken(pid_t child, pid_t process, bool is_quick, const void *ca
 
 	for (unsigned i = 0; i < LEFT; i++)
 		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
-			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			resolve_told(&left[i].task);
 	if (process <= 0) {
 		unsigned at = atomic_fetch_add(&next_taken, 1) % TAKEN;
 
@@ -246,7 +246,7 @@ static void sort_out(const pid_t *ended, unsigned count)
 		while (at < count && ended[at] != left[i].process)
 			at++;
 		if (at == count && left[i].process) {
-			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			resolve_told(&left[i].task);
 			left[i].process = 0;
 		}
 	}

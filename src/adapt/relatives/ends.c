@@ -495,6 +495,29 @@ static bool find_children(struct looked *looked)
 	return found.count > 0;
 }
 
+/* Whether a wait for this child, or for any (-1), is looked at. Descriptors are open meanwhile, which other
+ * threads might see: so that has to be worth it where there are some. */
+static bool is_worth_looking(struct looked *looked, pid_t child, bool is_single)
+{
+	if (child <= 0)
+		return is_single && find_children(looked);
+	return is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread() ||
+		thrum__adapt_files_are_own(-1) || thrum__adapt_accepts_alone() ||
+		thrum__adapt_has_sent_to(child);
+}
+
+/* Looks until a child has ended. */
+static void look_for_end(struct looked *looked, bool is_single)
+{
+	struct told told __attribute__((
+		cleanup(close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
+
+	if (!open_told(&told, looked, is_single))
+		return;
+	looked->one = (struct pollfd){told.one, POLLIN, 0};
+	look_until(looked);
+}
+
 void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 {
 	struct looked looked = {.wait = wait,
@@ -506,22 +529,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	int error = errno;
 	bool is_single = thrum__adapt_process_is_single(getpid());
 
-	/* Other threads might see the descriptors. */
-	if (!thrum__adapt_may_interrupt() &&
-		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
-					thrum__adapt_has_unread() ||
-					thrum__adapt_files_are_own(-1) ||
-					thrum__adapt_accepts_alone() ||
-					thrum__adapt_has_sent_to(child)
-			   : is_single && find_children(&looked)) &&
-		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
-		struct told told __attribute__((cleanup(
-			close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
-
-		if (open_told(&told, &looked, is_single)) {
-			looked.one = (struct pollfd){told.one, POLLIN, 0};
-			look_until(&looked);
-		}
-	}
+	if (!thrum__adapt_may_interrupt() && is_worth_looking(&looked, child, is_single) &&
+		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0))
+		look_for_end(&looked, is_single);
 	errno = error;
 }

@@ -25,12 +25,6 @@ static bool is_unarmed(int fd)
 		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
 }
 
-/* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
-static uint32_t writer_of(int fd)
-{
-	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
-}
-
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
@@ -58,7 +52,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			need->merged = fd;
 		if (need->count++ == 0)
 			need->first = need->likely = fd;
-		else if (writer_of(need->likely) == thrum__port_tid())
+		else if (thrum__adapt_pipe_sender(need->likely) == thrum__port_tid())
 			need->likely = fd;
 	}
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
@@ -89,7 +83,8 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
  * writes nothing: it told of the end of work that is done. */
 static thrum_task find_writer(const struct epoll_need *need)
 {
-	const struct thread *writer = thrum__adapt_thread_of(writer_of(need->likely));
+	const struct thread *writer = thrum__adapt_thread_of(
+		thrum__adapt_pipe_sender(need->likely));
 
 	return writer && writer != thrum__adapt_self && !atomic_load(&writer->is_idle)
 		? atomic_load(&writer->task)

@@ -14,8 +14,7 @@
 
 #include "adapt/relatives/relatives.h"
 
-/* By descriptor. Those from this one on are not noted. */
-#define FDS_MAX 1024
+/* By descriptor. */
 static struct held {
 	_Atomic uintptr_t file; /* the key of the file that is locked; 0: none */
 	_Atomic uintptr_t caller;
