@@ -262,8 +262,7 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 		if (key != THRUM__NONE)
 			by_key[key].is_wanted = true;
 	}
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		count_task(search, by_key, by_kind, task);
 	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
 		uint32_t task = graph->waits[i].on;

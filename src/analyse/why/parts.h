@@ -93,6 +93,12 @@ static inline uint32_t thrum__why_next(const struct thrum__search *search, uint3
 		: thrum__why_candidate(search->model, places, search->sorts, task, sorts);
 }
 
+/* for (uint32_t task = …; …): all tasks of these sorts. */
+#define THRUM__WHY_EACH(search, task, sorts) \
+	for (uint32_t task = thrum__why_next(search, 0, sorts); \
+		task < (search)->model->tasks.count; \
+		task = thrum__why_next(search, task + 1, sorts))
+
 /* Adds a finding about a task, without steps. Returns NULL if the class has enough of them. The
  * pointer is valid until the searches end. */
 struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,

@@ -84,9 +84,7 @@ static void find_names(const struct thrum__search *search, uint32_t *threads)
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		threads[i] = model->lanes[i].task;
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED)) {
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED) {
 		uint32_t run = THRUM__TASK(model, task, run);
 
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
@@ -123,8 +121,7 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 	unsigned sorts = THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE;
 	uint32_t found = THRUM__NONE;
 
-	for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, sorts)) {
+	THRUM__WHY_EACH (search, task, sorts) {
 		uint32_t key = thrum__why_peers_key(&search->peers, task);
 
 		if (!is_queued(model, task) ||

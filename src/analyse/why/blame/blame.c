@@ -201,8 +201,7 @@ static uint32_t failed_source(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
@@ -259,8 +258,7 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server, uin
 
 	if (key == THRUM__NONE || THRUM__TASK(model, server, state) != THRUM__STATE_RESOLVED)
 		return THRUM__NONE;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		uint32_t origin;
 
 		if (search->budget == 0)
@@ -339,8 +337,7 @@ static uint32_t source_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), source = THRUM__NONE;
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			source = THRUM__EDGE(model, edge, to);
 	return thrum__model_has_row(&model->tasks, source) ? thrum__model_heir(model, source)

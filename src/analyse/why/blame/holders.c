@@ -96,8 +96,7 @@ static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
 {
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)

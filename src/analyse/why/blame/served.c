@@ -12,8 +12,7 @@ static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
 	int64_t last = THRUM__TASK(model, task, last);
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			return THRUM__EDGE(model, edge, time) > last
 				? THRUM__EDGE(model, edge, time)

@@ -96,8 +96,7 @@ static int sibling_evidence(const struct thrum__model *model, uint32_t task)
 
 	if (thrum__analyse_task_is_choice(model, task))
 		return THRUM__EVIDENCE_NONE;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int64_t life;
 
@@ -132,8 +131,7 @@ static bool is_overtaken_sibling(const struct thrum__search *search, uint32_t jo
 	if (THRUM__TASK(model, join, kind) != THRUM_KIND_JOIN ||
 		thrum__analyse_graph_waits(&search->graph, join).count != 1)
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		later += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -297,8 +295,7 @@ static bool is_gate(const struct thrum__model *model, const struct thrum__analys
 
 	if (!thrum__model_has_row(&model->tasks, holder))
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (THRUM__EDGE(model, edge, from) != holder)
@@ -377,8 +374,7 @@ static uint32_t count_served(const struct thrum__model *model, uint32_t server, 
 {
 	uint32_t edge = THRUM__TASK(model, server, edge_in), count = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int64_t took;
 
@@ -404,8 +400,7 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int64_t time = THRUM__EDGE(model, edge, time);
 

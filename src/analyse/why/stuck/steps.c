@@ -416,8 +416,7 @@ static bool add_waiter(struct thrum__finding *finding, const struct thrum__model
 {
 	uint32_t edge = THRUM__TASK(model, was, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int kind = THRUM__EDGE(model, edge, kind);
 
