@@ -153,9 +153,9 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 		*thrum__cause(search, pool->tasks[i]) = search->findings->count - 1;
 		thrum__why_mark(search, pool->tasks[i], THRUM__MARK_STUCK);
 	}
-	thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, queued, thread,
-		THRUM__TASK(search->model, queued, created), THRUM__NONE);
-	finding->steps[finding->step_count - 1].more = pool->count - 1;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, queued, thread,
+				    THRUM__TASK(search->model, queued, created), THRUM__NONE),
+		pool->count - 1);
 	*thrum__cause(search, queued) = search->findings->count - 1;
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
 }

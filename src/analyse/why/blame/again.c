@@ -410,12 +410,11 @@ void thrum__why_add_again(struct thrum__finding *finding, const struct thrum__mo
 	uint32_t task, uint32_t other, unsigned count)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
-	unsigned at = finding->step_count;
+	int64_t start = thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
+								: THRUM__TASK(model, task, last);
+	struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_NOT_AGAIN, task, other,
+		start, THRUM__NONE);
 
-	thrum__why_add_step(finding, THRUM__STEP_NOT_AGAIN, task, other,
-		thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
-							: THRUM__TASK(model, task, last),
-		THRUM__NONE);
-	if (at < finding->step_count && had_time_out(model, task, finding->steps[at].time))
-		finding->steps[at].more = count;
+	if (had_time_out(model, task, start))
+		thrum__why_set_more(step, count);
 }

@@ -156,12 +156,10 @@ static bool is_overtaken_peer(const struct thrum__search *search, uint32_t task)
 bool thrum__why_is_overtaken(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	int kind = THRUM__TASK(model, path->leaf, kind);
 
 	/* An answer from outside may just be on its way. */
 	if (!search->is_open || path->is_unknown || path->circle != THRUM__NONE ||
-		path->length == 0 || kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0 ||
+		path->length == 0 || thrum__why_ends_by_itself(model, path->leaf) ||
 		thrum__analyse_task_is_object(model, path->leaf) ||
 		thrum__analyse_task_is_running(model, path->leaf))
 		return false;
@@ -443,10 +441,8 @@ static bool is_first_thread(const struct thrum__model *model, uint32_t task)
 static bool is_bound(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	int kind = THRUM__TASK(model, path->leaf, kind);
 
-	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
-		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
+	return path->length > 0 && !thrum__why_ends_by_itself(model, path->leaf) &&
 		!(is_idle_worker(search, path) && path->length == 1 &&
 			!(search->is_dead && is_first_thread(model, path->links[0].task)));
 }
@@ -471,8 +467,7 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	int64_t since = last ? thrum__why_waits_since(model, last)
 			     : THRUM__TASK(model, path->leaf, created);
 	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
-	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
+	bool is_outside = thrum__why_ends_by_itself(model, path->leaf);
 	const struct thrum__lost *lost;
 	struct thrum__why_wake wake;
 

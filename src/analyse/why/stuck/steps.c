@@ -13,15 +13,6 @@
 
 /* ---- The cause ----------------------------------------------------------------------------- */
 
-/* Whether a task is resolved from outside the program. */
-static bool is_outside(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, task) >= 0;
-}
-
 static void add_pending(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t task, const struct thrum__why_link *last)
 {
@@ -602,7 +593,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	/* The program itself keeps a handle that nobody waits for. */
-	return is_outside(search->model, path->leaf) && path->tries == 0 &&
+	return thrum__why_ends_by_itself(search->model, path->leaf) && path->tries == 0 &&
 			(path->length > 0 ||
 				THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_HANDLE)
 		? THRUM__FINDING_OUTSIDE
@@ -633,7 +624,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	const struct thrum__model *model = search->model;
 	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
 	int class = class_of(search, path, missed.signal);
-	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct thrum__why_blame blame = THRUM__WHY_NO_BLAME;
 	struct thrum__finding *finding = NULL;
 
 	if (class == THRUM__FINDING_NEVER_RESOLVED) {

@@ -19,7 +19,7 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_waits waits;
-	uint32_t task = lane->running == THRUM__NONE ? lane->task : lane->running;
+	uint32_t task = thrum__why_task_of_lane(lane);
 
 	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
