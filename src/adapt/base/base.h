@@ -160,6 +160,12 @@ static inline uint64_t mix_key(uint64_t key, uint64_t value)
 	return key ^ key >> 32;
 }
 
+/* Stands for a key in the place of an object's address, which it is none of: the highest bit is set. */
+static inline uintptr_t address_of_key(uint64_t key)
+{
+	return (uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1);
+}
+
 /* Ends the task that tells of something, if there is one. */
 static inline void resolve_told(_Atomic uint64_t *task)
 {
@@ -225,6 +231,8 @@ extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initi
 
 /* All threads. */
 struct thread *thrum__adapt_threads(void);
+/* In the place of a thread's number: there are several. */
+#define SEVERAL UINT32_MAX
 /* The thread of this number; NULL: none that is noted, or the number is 0. */
 struct thread *thrum__adapt_thread_of(uint32_t tid);
 /* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is

@@ -13,8 +13,6 @@
 #include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
-#define SEVERAL UINT32_MAX
-
 /* By descriptor: the thread that accepts from it, and a hash of its address (0: not known). */
 _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
 static _Atomic uint64_t addresses[DESCRIPTORS];

@@ -31,7 +31,6 @@ struct taker {
 static struct taker last, last_quick, last_any;
 /* The thread that waited last for a certain child, however long it takes; several threads: SEVERAL. */
 static _Atomic uint32_t owner;
-#define SEVERAL UINT32_MAX
 
 /* Children that ended and are left. One thread at a time looks. */
 static struct left {

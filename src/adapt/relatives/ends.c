@@ -118,18 +118,17 @@ static uint32_t looks_of(const struct look *look)
 static uint64_t look_at_children(struct looked *looked, const struct look *look,
 	struct holder holders[PROCESSES], struct unheard told[CHILDREN], bool *is_told)
 {
-	static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
 	uint64_t sum = 0;
 
 	*is_told = true;
 	for (unsigned i = 0; i < looked->count; i++) {
 		pid_t child = looked->children[i];
-		struct unheard now = heard, before = looked->unheard[i];
+		struct unheard now = UNHEARD_NONE, before = looked->unheard[i];
 		bool is_vain = thrum__adapt_waits_in_vain(look, child);
 
 		if (!is_vain)
 			now = thrum__adapt_find_unheard(child);
-		told[i] = thrum__adapt_lasts_unheard(&now, &before) ? now : heard;
+		told[i] = thrum__adapt_lasts_unheard(&now, &before) ? now : UNHEARD_NONE;
 		if (thrum__adapt_is_same_unheard(&now, &before))
 			now.since = before.since;
 		looked->unheard[i] = now;

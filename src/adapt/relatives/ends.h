@@ -7,6 +7,8 @@
 #include "adapt/base/process.h"
 #include "adapt/relatives/relatives.h"
 
+#define ANCESTORS 4 /* of this process that are looked at */
+
 /* An end of a pipe: of those who hold it, the lookers want these. */
 struct end {
 	uint64_t inode;

@@ -18,7 +18,6 @@
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
 
-#define ANCESTORS 4
 #define SHARE 50 /* looks take no more than this part of the time */
 
 /* ---- /proc/locks ----------------------------------------------------------------------------- */

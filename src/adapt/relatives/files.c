@@ -25,9 +25,8 @@ static _Atomic int fds_used; /* no descriptor from this one on has been noted */
 
 REAL(flock)
 
-/* Returns what stands for the file in the place of a lock's address, which it is none of: the highest bit
- * is set. 0: there is no such file. Another thread may close the descriptor meanwhile: fstat() would do the
- * same, but ThreadSanitizer calls that a race. */
+/* Returns what stands for the file in the place of a lock's address. 0: there is no such file. Another thread
+ * may close the descriptor meanwhile: fstat() would do the same, but ThreadSanitizer calls that a race. */
 static uintptr_t key_of(int fd)
 {
 	struct stat status;
@@ -36,7 +35,7 @@ static uintptr_t key_of(int fd)
 	if (fstatat(fd, "", &status, AT_EMPTY_PATH) != 0)
 		return 0;
 	key = (status.st_ino ^ (uint64_t)status.st_dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1);
+	return address_of_key(key);
 }
 
 /* ---- Holding ----------------------------------------------------------------------------------- */

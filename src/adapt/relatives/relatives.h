@@ -158,7 +158,8 @@ struct unheard {
 	int64_t since;  /* when it was seen first */
 	uint64_t sleep; /* differs once the process sleeps anew; 0: it doesn't sleep, or for long */
 };
-/* Finds such a signal that has no effect just now. */
+#define UNHEARD_NONE ((struct unheard){.how = UNHEARD_NOT})
+/* Finds such a signal that has no effect just now; UNHEARD_NONE: there is none. */
 struct unheard thrum__adapt_find_unheard(pid_t process);
 /* Whether two such findings, one after the other, are about the same signal. */
 static inline bool thrum__adapt_is_same_unheard(const struct unheard *a, const struct unheard *b)

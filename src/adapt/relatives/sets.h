@@ -56,7 +56,7 @@ uint64_t thrum__adapt_set_key(int set, unsigned number);
 /* Stands for it in the place of an address. */
 static inline const void *set_address(uint64_t key)
 {
-	return (const void *)((uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1));
+	return (const void *)address_of_key(key);
 }
 
 /* Finds a semaphore's value; negative: that isn't known. */

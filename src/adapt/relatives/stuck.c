@@ -18,8 +18,6 @@
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 
-#define ANCESTORS 4
-
 /* The process that uses it; a fork's child has its parent's. */
 static _Atomic pid_t user;
 
@@ -508,7 +506,7 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 static void tell_by(struct telling *telling, thrum_task waits, const struct relative *relative)
 {
 	uint32_t own = thrum__adapt_ends_bit(&telling->stuck->look, relative->process);
-	/* It waits for others first of all. */
+	/* If others could end the wait, too, it is told as a wait for them. */
 	uint32_t by = relative->by & ~own ? relative->by & ~own : relative->by;
 
 	for (unsigned i = 0; i < telling->stuck->look.count; i++) {

@@ -250,8 +250,6 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 	return task;
 }
 
-static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
-
 /* Makes the task of a process that doesn't hear a signal which should end it. */
 static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)
 {
@@ -289,7 +287,7 @@ void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t pr
 {
 	struct named named = {.count = 0};
 
-	tell_process(wait, look, &named, process, &heard);
+	tell_process(wait, look, &named, process, &UNHEARD_NONE);
 }
 
 bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
@@ -313,7 +311,7 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
 				is_vain &= tell_process(wait, look, &named, holders[i].process,
-					&heard);
+					&UNHEARD_NONE);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source,
 			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));

@@ -127,7 +127,7 @@ bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard 
 struct unheard thrum__adapt_find_unheard(pid_t process)
 {
 	struct process_signals signals;
-	struct unheard found = {0, UNHEARD_NOT, 0, 0};
+	struct unheard found = UNHEARD_NONE;
 	pid_t group;
 
 	if (!thrum__adapt_has_sent() || !thrum__adapt_process_signals(process, &signals))
@@ -138,7 +138,7 @@ struct unheard thrum__adapt_find_unheard(pid_t process)
 		found.how = judge(process, group, number, &signals);
 	}
 	if (found.how == UNHEARD_NOT)
-		return (struct unheard){0, UNHEARD_NOT, 0, 0};
+		return UNHEARD_NONE;
 	found.since = rough_time();
 	found.sleep = sleep_of(process);
 	return found;

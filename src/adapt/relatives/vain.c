@@ -232,7 +232,7 @@ struct judged {
 static void judge(struct judged *judged, const struct step *step, const struct holder *holder,
 	bool is_vain)
 {
-	/* The process waits for others first of all. */
+	/* Another one that holds it says more than the process that waits. */
 	if (is_vain && (!judged->left || judged->left->process == step->process))
 		judged->left = holder;
 	else if (!is_vain && judged->ables++ == 0)
