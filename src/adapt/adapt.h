@@ -143,10 +143,10 @@ struct thrum__adapt_forks *thrum__adapt_forks(void);
 bool thrum__adapt_fork_may_record(pid_t child);
 /* The child has ended, with this status of waitpid(). */
 void thrum__adapt_fork_ended(pid_t child, int status);
-/* A process has made the file of this key: see relatives/lock_file.c. name: the process's, of 16 bytes. */
-void thrum__adapt_fork_made(uint64_t file, pid_t process, const uint64_t name[2]);
+/* This process has made the file of this key: see relatives/lock_file.c. */
+void thrum__adapt_fork_made(uint64_t file);
 /* Returns the process that made a file; 0: it isn't known, or its children may be to remove it. */
-pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed);
+pid_t thrum__adapt_fork_maker(uint64_t file, char name[16], bool *is_killed);
 /* This process has started another one, there. */
 void thrum__adapt_fork_started(pid_t process, const void *caller);
 /* Returns the process that started another one, and where: an address in it; 0: it isn't known. */

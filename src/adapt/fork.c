@@ -162,27 +162,25 @@ const void *thrum__adapt_started_by_copy(pid_t process)
 
 static _Atomic bool has_made;
 
-void thrum__adapt_fork_made(uint64_t file, pid_t process, const uint64_t name[2])
+void thrum__adapt_fork_made(uint64_t file)
 {
 	struct thrum__adapt_made *made = &forks->made[file % FORKS_FILES];
 
 	atomic_store(&made->file, 0);
-	atomic_store(&made->process, process);
+	atomic_store(&made->process, getpid());
 	atomic_store(&made->is_killed, 0);
-	for (int i = 0; i < 2; i++)
-		atomic_store(&made->name[i], name[i]);
+	thrum__adapt_note_name(made->name);
 	atomic_store(&made->file, file);
 	atomic_store(&has_made, true);
 }
 
-pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed)
+pid_t thrum__adapt_fork_maker(uint64_t file, char name[16], bool *is_killed)
 {
 	struct thrum__adapt_made *made = &forks->made[file % FORKS_FILES];
 	pid_t process = atomic_load(&made->process);
 
 	*is_killed = atomic_load(&made->is_killed) != 0;
-	for (int i = 0; i < 2; i++)
-		name[i] = atomic_load(&made->name[i]);
+	thrum__adapt_copy_name(name, made->name);
 	return atomic_load(&made->file) == file ? process : 0;
 }
 

@@ -135,6 +135,13 @@ thrum__analyse_graph_waits(const struct thrum__analyse_graph *graph, uint32_t ta
 const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__analyse_graph *,
 	uint32_t task);
 
+/* for (; …; …): back in time from an edge on, at most so many: along prev_in those that lead to a task, along
+ * prev_out those by which it acts. Moves `edge`: behind the last it is NONE, or one that is forgotten. */
+#define THRUM__EDGES_BACK(model, edge, prev, most) \
+	for (unsigned left_##prev = (most); \
+		left_##prev > 0 && thrum__model_has_row(&(model)->edges, edge); \
+		left_##prev--, edge = THRUM__EDGE(model, edge, prev))
+
 /* ---- The waits of one task ------------------------------------------------------------------ */
 
 /*

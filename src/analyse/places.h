@@ -27,6 +27,11 @@ static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model
 	return task < model->tasks.count ? task : model->tasks.count;
 }
 
+/* for (uint32_t task = …; …): all tasks that the model has, in the order in which they were created. */
+#define THRUM__EACH_TASK(model, task) \
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < (model)->tasks.count; \
+		task = thrum__analyse_next_task(model, task + 1))
+
 /* A task's place, from 1 to count - 1. 0 for a task without one, whatever its index. */
 static inline uint32_t thrum__place(const struct thrum__places *places, uint32_t task)
 {

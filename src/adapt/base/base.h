@@ -4,7 +4,7 @@
  *
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
- *   request.c    tasks of requests
+ *   request.c    tasks of requests, and of what should come and doesn't
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
@@ -92,6 +92,9 @@ thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
 thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void), const char *format,
 	...) __attribute__((format(printf, 3, 4)));
 
+/* Creates the task of something that should come, and doesn't: who waits for it hangs. */
+thrum_task thrum__adapt_missing(const char *label, const void *caller);
+
 #define ADDRESS_MAX 64
 struct sockaddr;
 /* Writes the address of a peer; NULL if it is known otherwise. */
@@ -157,6 +160,19 @@ static inline uint64_t mix_key(uint64_t key, uint64_t value)
 	return key ^ key >> 32;
 }
 
+/* Stands for a key in the place of an object's address, which it is none of: the highest bit is set. */
+static inline uintptr_t address_of_key(uint64_t key)
+{
+	return (uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1);
+}
+
+/* Ends the task that tells of something, if there is one. */
+static inline void resolve_told(_Atomic uint64_t *task)
+{
+	if (UNLIKELY(atomic_load_explicit(task, memory_order_relaxed) != 0))
+		thrum_task_resolve(atomic_exchange(task, 0));
+}
+
 /* Raises a number that only grows. */
 static inline void raise_to(_Atomic int *most, int value)
 {
@@ -215,6 +231,10 @@ extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initi
 
 /* All threads. */
 struct thread *thrum__adapt_threads(void);
+/* In the place of a thread's number: there are several. */
+#define SEVERAL UINT32_MAX
+/* The thread of this number; NULL: none that is noted, or the number is 0. */
+struct thread *thrum__adapt_thread_of(uint32_t tid);
 /* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
  * no memory. */
 struct thread *thrum__adapt_thread(void);
@@ -494,6 +514,11 @@ void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 #define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
 #define LOOK_LAST 1600       /* ms: the longest */
 #define LOOK_TWICE 100000000 /* ns */
+/* The time until the next look, after a look that came so many ms after the one before. */
+static inline int next_pause(int ms)
+{
+	return ms < LOOK_LAST ? ms * 2 : ms;
+}
 
 /* ---- handlers.c ---- */
 

@@ -32,6 +32,15 @@ struct thread *thrum__adapt_threads(void)
 	return atomic_load(&all);
 }
 
+struct thread *thrum__adapt_thread_of(uint32_t tid)
+{
+	struct thread *t = tid ? atomic_load(&all) : NULL;
+
+	while (t && atomic_load(&t->tid) != tid)
+		t = t->next;
+	return t;
+}
+
 /* Takes over a thread that has ended. */
 static struct thread *find_ended(uint32_t tid)
 {

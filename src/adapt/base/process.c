@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -86,6 +87,31 @@ bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_vis
 	void *context)
 {
 	return thrum__adapt_each_number(open_of(process, name, O_DIRECTORY), visit, context);
+}
+
+bool thrum__adapt_each_line(const char *path, thrum__adapt_visit_line *visit, void *context)
+{
+	char text[4096];
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	size_t kept = 0;
+	bool is_found = false;
+	ssize_t n;
+
+	while (fd >= 0 && !is_found &&
+		(n = syscall(SYS_read, fd, text + kept, sizeof text - 1 - kept)) > 0) {
+		char *line = text, *end;
+
+		text[kept + (size_t)n] = '\0';
+		for (; !is_found && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			is_found = visit(context, line);
+		}
+		kept = strlen(line);
+		memmove(text, line, kept);
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return is_found;
 }
 
 struct threads {
@@ -170,6 +196,33 @@ uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 	return sum | 1;
 }
 
+bool thrum__adapt_call_is_poll(const struct process_call *call)
+{
+#ifdef SYS_poll
+	if (call->number == SYS_poll)
+		return true;
+#endif
+	return call->number == SYS_ppoll;
+}
+
+bool thrum__adapt_call_is_epoll(const struct process_call *call)
+{
+#ifdef SYS_epoll_wait
+	if (call->number == SYS_epoll_wait)
+		return true;
+#endif
+	return call->number == SYS_epoll_pwait;
+}
+
+bool thrum__adapt_call_is_pause(const struct process_call *call)
+{
+#ifdef SYS_pause
+	if (call->number == SYS_pause)
+		return true;
+#endif
+	return call->number == SYS_rt_sigsuspend;
+}
+
 bool thrum__adapt_call_is_endless(const struct process_call *call)
 {
 	const unsigned long *arguments = call->arguments;
@@ -185,22 +238,15 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	case SYS_accept4:
 	case SYS_wait4:
 	case SYS_waitid:
-	case SYS_flock:
-	case SYS_rt_sigsuspend:
-#ifdef SYS_pause
-	case SYS_pause:
-#endif
-		return true;
+	case SYS_flock: return true;
 	case SYS_futex: return arguments[3] == 0;
 	case SYS_ppoll: return arguments[2] == 0;
 #ifdef SYS_poll
 	case SYS_poll: return (int)arguments[2] < 0;
 #endif
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: return (int)arguments[3] < 0;
-	default: return false;
+	default:
+		return thrum__adapt_call_is_pause(call) ||
+			(thrum__adapt_call_is_epoll(call) && (int)arguments[3] < 0);
 	}
 }
 
@@ -459,6 +505,22 @@ bool thrum__adapt_process_is_copy(pid_t self, pid_t process)
 
 	return size > 0 && thrum__adapt_process_read(process, "/auxv", text[1]) == size &&
 		memcmp(text[0], text[1], size) == 0;
+}
+
+void thrum__adapt_note_name(_Atomic uint64_t name[2])
+{
+	uint64_t own[2] = {0, 0};
+
+	prctl(PR_GET_NAME, own);
+	for (int part = 0; part < 2; part++)
+		atomic_store(&name[part], own[part]);
+}
+
+void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2])
+{
+	for (int part = 0; part < 2; part++)
+		memcpy(to + part * 8, &(uint64_t){atomic_load(&name[part])}, 8);
+	to[15] = '\0';
 }
 
 bool thrum__adapt_process_wrote(pid_t process)

@@ -6,6 +6,7 @@
 #ifndef ADAPT_PROCESS_H
 #define ADAPT_PROCESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,12 @@ bool thrum__adapt_each_number(int directory, thrum__adapt_visit *, void *context
 bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *,
 	void *context);
 
+typedef bool thrum__adapt_visit_line(void *context, const char *line);
+
+/* Visits the lines of a file in /proc, without their ends, until a visit returns true. Returns whether one
+ * did. */
+bool thrum__adapt_each_line(const char *path, thrum__adapt_visit_line *, void *context);
+
 /* Processes that are found one after the other. */
 struct found_processes {
 	pid_t *list;
@@ -62,6 +69,11 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 /* Differs once the thread has run, the main one if tid is 0; 0: that can't be seen. */
 uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid);
 
+/* Whether it is a call of this sort. Some machines lack the older ones: they do the same by the newer ones. */
+bool thrum__adapt_call_is_poll(const struct process_call *);
+bool thrum__adapt_call_is_epoll(const struct process_call *);
+/* One that waits for any signal. */
+bool thrum__adapt_call_is_pause(const struct process_call *);
 /* Whether such a call ends by no time limit. */
 bool thrum__adapt_call_is_endless(const struct process_call *);
 
@@ -114,6 +126,10 @@ bool thrum__adapt_process_is_other(pid_t self, pid_t process);
 /* Whether the kernel itself may write to an eventfd of a process, as it may for devices and for calls that
  * don't wait; or that isn't known. */
 bool thrum__adapt_process_has_kernel_writes(pid_t process);
+
+/* Names in memory that processes share: notes the calling thread's; copies one. */
+void thrum__adapt_note_name(_Atomic uint64_t name[2]);
+void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2]);
 
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks of requests, and the words of their labels. */
+/* Tasks of requests and of what doesn't come, and the words of their labels. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -46,6 +46,14 @@ thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void),
 
 	va_end(arguments);
 	errno = error;
+	return task;
+}
+
+thrum_task thrum__adapt_missing(const char *label, const void *caller)
+{
+	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+
+	thrum_task_should_resolve(task);
 	return task;
 }
 

@@ -5,7 +5,7 @@
  *   blocking.def blocking.c         calls that wait for something outside
  *   loop.def loop.c                 loops that wait for descriptors
  *   signals.c                       calls that wait for a signal
- *   accepts.c                       sockets that listen
+ *   accepts.c                       connections that nobody accepts
  *   open.c                          FIFOs that are opened
  *   control.c                       fcntl() and ioctl()
  *   descriptors.def descriptors.c   calls that make and close descriptors
@@ -17,14 +17,8 @@
 
 /* ---- accepts.c ---- */
 
-/* Not 0: the calling thread, or another one, accepts from this socket. */
-extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
-/* The calling thread is about to accept from a socket. */
-void thrum__adapt_accepts(int fd);
-/* It does so no more. */
+/* The calling thread has waited to accept from a socket. */
 void thrum__adapt_accept_over(void);
-/* The task of the only thread that accepts from those who connect to an address; or NONE. */
-thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
 /* Whether a thread of this process alone should accept a connection, and hasn't. The calling thread is about
  * to wait for the connection until something comes. Keeps errno. */
 bool thrum__adapt_accept_is_due(int fd);

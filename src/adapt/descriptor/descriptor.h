@@ -8,6 +8,7 @@
  *   streams.c      lines that streams of the C library have read
  *   timers.c       who armed timers
  *   unsent.c       writes that fell short
+ *   accepters.c    the threads that accept from sockets
  *   limit.c        programs that have as many as they may have
  */
 #ifndef ADAPT_DESCRIPTOR_H
@@ -25,6 +26,8 @@
 /* Whether a call that uses a descriptor may wait is found out at the first call, and forgotten when the
  * descriptor is closed, or its number is given out anew. */
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
+/* Notes that take more room are of the descriptors below this one: few programs have more. */
+#define FDS_MAX 1024
 enum descriptor_sort {
 	DESCRIPTOR_UNKNOWN,
 	DESCRIPTOR_QUICK = 1, /* no call waits for an event: it is a file, or doesn't block */
@@ -118,6 +121,12 @@ void thrum__adapt_pipes_shared(void);
 int thrum__adapt_pipe_to(uint64_t inode);
 /* Whether others may use the pipe that is read by this descriptor, or written to. */
 bool thrum__adapt_pipe_is_shared(int fd, bool writes);
+/* Whether it is such a pipe, and others may use none of its ends. For any descriptor. */
+static inline bool is_of_own_pipe(int fd)
+{
+	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
+		!thrum__adapt_pipe_is_shared(fd, true);
+}
 /* Whether it has an end of any such pipe. */
 bool thrum__adapt_has_shared(void);
 /* In a fork's child: nothing is known of its pipes. */
@@ -126,6 +135,8 @@ void thrum__adapt_pipes_left(void);
 void thrum__adapt_pipe_use(int fd);
 /* The thread that used an end last, or made it; 0: not known. */
 uint32_t thrum__adapt_pipe_user(int fd, bool writes);
+/* The thread that wrote last to the pipe that is read by this descriptor; 0: not known. */
+uint32_t thrum__adapt_pipe_sender(int fd);
 /* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether this process wrote to the pipe that has or had this inode. */
@@ -218,6 +229,25 @@ bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
+/* ---- accepters.c ---- */
+
+/* Not 0: the calling thread, or another one, accepts from this socket. */
+extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
+/* Whether any thread has accepted from a socket. */
+bool thrum__adapt_has_accepters(void);
+/* The calling thread is about to accept from a socket. */
+void thrum__adapt_accepts(int fd);
+/* The task of the only thread that accepts from those who connect to an address; or NONE. */
+thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* Whether the calling thread alone accepts from any socket. */
+bool thrum__adapt_accepts_alone(void);
+/* The descriptor by which the calling thread alone should answer another process's Unix socket, given by its
+ * inode: one that listens, in whose queue it is, or the accepted connection, whose question is unread. -1:
+ * there is none, or that isn't known. Changes errno. */
+int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
+/* In a fork's child: it hasn't accepted yet. */
+void thrum__adapt_accepts_left(void);
+
 /* ---- streams.c ---- */
 
 /* A stream of the C library (FILE) reads from a descriptor. */
@@ -256,7 +286,6 @@ void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
  * until a later write takes all, until the program asks when there is room, or until the descriptor is
  * closed.
  */
-#define UNSENT 1024 /* descriptors from here on are not noted */
 struct unsent {
 	const void *caller;
 	const struct thread *thread; /* that wrote */

@@ -73,8 +73,7 @@ void thrum__adapt_limit_hit(const void *caller)
 	} else {
 		strcat(label, " (ENFILE: the system has none)");
 	}
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_missing(label, caller);
 	atomic_store(&recording, thrum__recording());
 	if (!atomic_compare_exchange_strong(&thrum__adapt_limit_task, &before, task))
 		thrum_task_resolve(task); /* another thread was first */

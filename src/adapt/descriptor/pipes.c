@@ -204,6 +204,11 @@ uint32_t thrum__adapt_pipe_user(int fd, bool writes)
 	return !pipe ? 0 : atomic_load(writes ? &pipe->writer : &pipe->reader);
 }
 
+uint32_t thrum__adapt_pipe_sender(int fd)
+{
+	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
+}
+
 bool thrum__adapt_pipe_is_used(int fd, bool writes)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &writes_to[fd] : &reads[fd]) : NULL;

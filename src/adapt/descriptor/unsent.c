@@ -14,7 +14,7 @@ static struct {
 	const void *_Atomic asker;
 	_Atomic bool is_asker; /* it ran */
 	_Atomic uint64_t task;
-} unsent[UNSENT];
+} unsent[FDS_MAX];
 static _Atomic int used; /* no descriptor from this one on was ever noted */
 
 static bool is_asker(int fd)
@@ -26,7 +26,7 @@ static bool is_asker(int fd)
 
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 {
-	if ((unsigned)fd >= UNSENT || !caller)
+	if ((unsigned)fd >= FDS_MAX || !caller)
 		return;
 	if (is_part || !is_full(fd))
 		atomic_store_explicit(&unsent[fd].is_part, is_part, memory_order_relaxed);
@@ -40,8 +40,8 @@ void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 
 void thrum__adapt_unsent_end(int fd)
 {
-	if ((unsigned)fd < UNSENT && atomic_load_explicit(&unsent[fd].task, memory_order_relaxed))
-		thrum_task_resolve(atomic_exchange(&unsent[fd].task, 0));
+	if ((unsigned)fd < FDS_MAX)
+		resolve_told(&unsent[fd].task);
 }
 
 static void end_note(int fd)
@@ -58,20 +58,20 @@ void thrum__adapt_unsent_over(int fd)
 
 void thrum__adapt_unsent_asked(int fd)
 {
-	if ((unsigned)fd < UNSENT)
+	if ((unsigned)fd < FDS_MAX)
 		atomic_fetch_add_explicit(&unsent[fd].asked, 1, memory_order_relaxed);
 	end_note(fd);
 }
 
 void thrum__adapt_unsent_asker(int fd, const void *callback)
 {
-	if ((unsigned)fd < UNSENT && is_full(fd))
+	if ((unsigned)fd < FDS_MAX && is_full(fd))
 		atomic_store_explicit(&unsent[fd].asker, callback, memory_order_relaxed);
 }
 
 void thrum__adapt_unsent_forget(int fd)
 {
-	if ((unsigned)fd >= UNSENT)
+	if ((unsigned)fd >= FDS_MAX)
 		return;
 	atomic_store_explicit(&unsent[fd].asked, 0, memory_order_relaxed);
 	atomic_store_explicit(&unsent[fd].asker, NULL, memory_order_relaxed);

@@ -186,12 +186,6 @@ STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events,
 	}
 }
 
-/* The thread that wrote last to the other end of a pair of sockets; 0: not known. */
-static uint32_t sender_of(int fd)
-{
-	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
-}
-
 void thrum__adapt_event_mark_begin(const struct bufferevent *buffer)
 {
 	struct mark *mark = find(buffer);
@@ -210,7 +204,7 @@ void thrum__adapt_event_mark_told(struct bufferevent *buffer, bool has_read)
 	mark->left = left_of(buffer);
 	if (!has_read)
 		return;
-	sender = sender_of(mark->known.ev_read.ev_fd);
+	sender = thrum__adapt_pipe_sender(mark->known.ev_read.ev_fd);
 	if (sender != mark->sender ||
 		real_evbuffer_get_length(NULL)(real_bufferevent_get_output(NULL)(buffer)) == 0)
 		mark->times = 0;
@@ -337,7 +331,8 @@ static bool is_short(const struct mark *mark, const struct bufferevent *now, siz
 /* Whether a thread alone has sent what came, was answered each time, and has sent the rest, too. */
 static bool asks_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid)
 {
-	return mark->sender == tid && mark->times > HABIT && sender_of(now->ev_read.ev_fd) == tid;
+	return mark->sender == tid && mark->times > HABIT &&
+		thrum__adapt_pipe_sender(now->ev_read.ev_fd) == tid;
 }
 
 static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter)

@@ -109,7 +109,7 @@ static bool look_until(struct noted_wait *wait, const struct mq_call *call,
 	bool looks = !call->until && !thrum__adapt_had_handlers();
 
 	thrum__adapt_set_wait_looks(wait->note, looks);
-	for (int pause = LOOK_FIRST; looks; pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (int pause = LOOK_FIRST; looks; pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
 

@@ -62,8 +62,7 @@ static void tell(struct queue_wait *queue, const struct queue_users *users)
 	to = thrum__adapt_put_number(to, (uint64_t)users->one);
 	to = stpcpy(stpcpy(stpcpy(to, " ("), users->name), ")");
 	*thrum__adapt_put_starter(to, users->one) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	thrum_task_wait(wait->source, task);
 	thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
 	thrum__adapt_ipc_tell_end(&queue->look);

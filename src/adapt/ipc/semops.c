@@ -145,7 +145,7 @@ struct chain {
 
 static bool follow(const struct set_lock *first, struct chain *chain)
 {
-	uint64_t self = (uint64_t)getpid() << 32 | thrum__port_tid();
+	uint64_t self = set_thread(getpid(), thrum__port_tid());
 
 	*chain = (struct chain){.count = 1};
 	chain->locks[0] = *first;
@@ -400,8 +400,7 @@ static int wait_on(struct set_wait *set, const struct timespec *limit)
 {
 	int error = errno, result;
 
-	for (int pause = LOOK_FIRST; set->looks && !set->is_over;
-		pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (int pause = LOOK_FIRST; set->looks && !set->is_over; pause = next_pause(pause)) {
 		result = wait_ms(set, pause);
 		if (result == 0 || errno != EAGAIN)
 			return result;

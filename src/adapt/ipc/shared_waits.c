@@ -59,8 +59,7 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		return 1;
 	note = thrum__adapt_set_waits((uintptr_t)semaphore);
 	thrum__adapt_set_wait_looks(note, true);
-	for (; !tells && !thrum__adapt_had_handlers();
-		pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (; !tells && !thrum__adapt_had_handlers(); pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
 

@@ -56,10 +56,9 @@ void thrum__adapt_look_also(also_look *one)
 
 thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter)
 {
-	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	thrum_task task = thrum__adapt_missing(label, caller);
 
 	thrum_task_wait(waiter, task);
-	thrum_task_should_resolve(task);
 	return task;
 }
 
@@ -178,7 +177,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
-	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	looking->pause = next_pause(looking->pause);
 	return (thrum__adapt_has_left() || looking->unwritten >= 0) && !thrum__adapt_had_handlers();
 }
 
@@ -200,6 +199,6 @@ bool thrum__adapt_look(struct looking *looking)
 	}
 	if (!looking->told && may_be_for_pipes(looking))
 		look_for_pipes(looking);
-	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_looks(looking);
 }

@@ -34,11 +34,8 @@ static int peer_of(int fd)
 	if (!is_of_pipe(fd))
 		return thrum__adapt_socket_peer(fd);
 	peer = thrum__adapt_pipe_other(fd, false);
-	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd &&
-			!thrum__adapt_pipe_is_shared(fd, false) &&
-			!thrum__adapt_pipe_is_shared(fd, true)
-		? peer
-		: -1;
+	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd && is_of_own_pipe(fd) ? peer
+											    : -1;
 }
 
 enum origin thrum__adapt_origin(int fd)
@@ -91,10 +88,9 @@ static thrum_task wait_of(const struct others *others, uint32_t tid, bool writes
 	thrum_task waiter = writes ? thrum__adapt_pipe_writer(others->fd)
 				   : thrum__adapt_pipe_waiter(others->fd);
 
-	for (struct thread *t = thrum__adapt_threads(); t && !waiter; t = t->next)
-		if (atomic_load(&t->tid) == tid)
-			waiter = atomic_load(&t->outside);
-	return waiter;
+	const struct thread *thread = waiter ? NULL : thrum__adapt_thread_of(tid);
+
+	return thread ? atomic_load(&thread->outside) : waiter;
 }
 
 static void look_at_call(const struct survey *survey, uint32_t tid, const struct process_call *call)
@@ -107,22 +103,17 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 		others->waiter = wait_of(others, tid, writes);
 		return;
 	}
-	switch (call->number) {
-	case SYS_futex: break;
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: break; /* its descriptors are looked at together */
-#ifdef SYS_poll
-	case SYS_poll:
-#endif
-	case SYS_ppoll: look_at_poll(others, call); break;
-	case SYS_accept:
-	case SYS_accept4: fd = (int)call->arguments[0]; /* fall through */
-	default:
-		others->is_watched |= fd == others->fd;
-		others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
+	/* The descriptors of an epoll are looked at together. */
+	if (call->number == SYS_futex || thrum__adapt_call_is_epoll(call))
+		return;
+	if (thrum__adapt_call_is_poll(call)) {
+		look_at_poll(others, call);
+		return;
 	}
+	if (call->number == SYS_accept || call->number == SYS_accept4)
+		fd = (int)call->arguments[0];
+	others->is_watched |= fd == others->fd;
+	others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
 }
 
 static void look_at_thread(void *context, int directory, const char *name)

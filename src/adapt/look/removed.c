@@ -12,7 +12,6 @@
 
 #include "adapt/look/look.h"
 
-#define REMOVED 1024            /* descriptors from here on are not noted */
 #define LONG INT64_C(500000000) /* ns for which the same data is left */
 
 static struct removed {
@@ -29,7 +28,7 @@ static struct removed {
 	int64_t since, next;
 	uint32_t loops; /* of the thread, then */
 	int left;       /* bytes */
-} removed[REMOVED];
+} removed[FDS_MAX];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
@@ -40,19 +39,13 @@ static __thread uint32_t turns __attribute__((tls_model("initial-exec")));
 
 /* ---- Watches ----------------------------------------------------------------------------------- */
 
-static void end_told(struct removed *one)
-{
-	if (atomic_load_explicit(&one->task, memory_order_relaxed))
-		thrum_task_resolve(atomic_exchange(&one->task, 0));
-}
-
 /* No watch was removed, as far as is known. */
 static void clear(struct removed *one)
 {
 	if (atomic_load_explicit(&one->words, memory_order_relaxed) &&
 		atomic_exchange(&one->words, NULL))
 		atomic_fetch_sub(&count, 1);
-	end_told(one);
+	resolve_told(&one->task);
 }
 
 void thrum__adapt_removed_turn(void)
@@ -92,7 +85,7 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 {
 	const void *callback, *disabled;
 
-	if (fd >= REMOVED)
+	if (fd >= FDS_MAX)
 		return;
 	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
 	disabled = atomic_load_explicit(&removed[fd].disabled, memory_order_relaxed);
@@ -108,7 +101,7 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 
 void thrum__adapt_removed_event(int fd, const void *callback)
 {
-	if ((unsigned)fd >= REMOVED)
+	if ((unsigned)fd >= FDS_MAX)
 		return;
 	atomic_store_explicit(&removed[fd].callback, callback, memory_order_relaxed);
 	raise_to(&used, fd + 1);
@@ -116,7 +109,7 @@ void thrum__adapt_removed_event(int fd, const void *callback)
 
 void thrum__adapt_removed_disabled(int fd, const void *caller)
 {
-	if ((unsigned)fd >= REMOVED)
+	if ((unsigned)fd >= FDS_MAX)
 		return;
 	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
 	raise_to(&used, fd + 1);
@@ -124,7 +117,7 @@ void thrum__adapt_removed_disabled(int fd, const void *caller)
 
 uint32_t thrum__adapt_removed_source(int fd)
 {
-	if ((unsigned)fd >= REMOVED)
+	if ((unsigned)fd >= FDS_MAX)
 		return 0;
 	raise_to(&used, fd + 1);
 	atomic_fetch_add(&removed[fd].sources, 1);
@@ -134,7 +127,7 @@ uint32_t thrum__adapt_removed_source(int fd)
 
 void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callback)
 {
-	if ((unsigned)fd < REMOVED && atomic_load(&removed[fd].closes) == closes &&
+	if ((unsigned)fd < FDS_MAX && atomic_load(&removed[fd].closes) == closes &&
 		atomic_fetch_sub(&removed[fd].sources, 1) == 1)
 		note(fd, ", left by the removed source", callback);
 }
@@ -212,7 +205,7 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 
 	if (left <= 0) {
 		one->since = 0;
-		end_told(one);
+		resolve_told(&one->task);
 		return;
 	}
 	if (!one->since || one->left != left) {

@@ -38,8 +38,7 @@ static void tell(struct spin *spin, int fd, const void *caller)
 	thrum__adapt_put_call(label, "hang-up of", fd);
 	strcat(label, ", told again and again");
 	spin->teller = thrum_task_current();
-	spin->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(spin->task);
+	spin->task = thrum__adapt_missing(label, caller);
 	thrum_task_wait(spin->teller, spin->task);
 }
 

@@ -21,8 +21,6 @@
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
 
-#define FDS_MAX 1024 /* descriptors from this one on are not noted */
-
 #define SETTLE 2 /* ms between tries, */
 #define TRIES 3  /* which are so many */
 
@@ -43,11 +41,8 @@ REAL(poll)
 
 static void end(struct stopped *one)
 {
-	thrum_task task = atomic_exchange(&one->task, THRUM_TASK_NONE);
-
 	one->since = 0;
-	if (task)
-		thrum_task_resolve(task);
+	resolve_told(&one->task);
 }
 
 void thrum__adapt_stopped_over(int fd)
@@ -97,12 +92,6 @@ void thrum__adapt_look_settle(void)
 	real_poll(NULL)(NULL, 0, SETTLE);
 }
 
-static bool is_own_pipe(int fd)
-{
-	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
-		!thrum__adapt_pipe_is_shared(fd, true);
-}
-
 /* Whether an event may come of a descriptor that isn't stopped: of a pair of sockets, only if the thread at
  * the other end doesn't wait for this one; of a socket that listens, only if that is strict. */
 static bool may_come(int fd, bool is_strict)
@@ -112,7 +101,7 @@ static bool may_come(int fd, bool is_strict)
 	return thrum__adapt_watch_epoll(fd, &events) >= 0 &&
 		(events & EPOLLOUT || !atomic_load(&stopped[fd].caller)) &&
 		events & (EPOLLIN | EPOLLOUT) && (is_strict || !thrum__adapt_listens(fd)) &&
-		!(is_own_pipe(fd) && thrum__adapt_pipe_waiter(fd));
+		!(is_of_own_pipe(fd) && thrum__adapt_pipe_waiter(fd));
 }
 
 /* Whether a futex is that of a thread that is to end. */
@@ -136,16 +125,13 @@ static bool is_outside(uint32_t tid, bool is_strict)
 
 	if (!thrum__adapt_process_call(self.self, tid, &call))
 		return true;
-	switch (call.number) {
-#ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-#endif
-	case SYS_epoll_pwait: return false; /* its descriptors are looked at as well */
-	case SYS_futex: return is_strict && !is_join(&call);
-	default:
-		fd = thrum__adapt_vain_descriptor(&self, self.self, &call, &writes);
-		return fd < 0 || !is_own_pipe(fd);
-	}
+	/* The descriptors of an epoll are looked at as well. */
+	if (thrum__adapt_call_is_epoll(&call))
+		return false;
+	if (call.number == SYS_futex)
+		return is_strict && !is_join(&call);
+	fd = thrum__adapt_vain_descriptor(&self, self.self, &call, &writes);
+	return fd < 0 || !is_of_own_pipe(fd);
 }
 
 static bool may_go_on(bool is_strict)
@@ -187,7 +173,7 @@ static thrum_task waiter_of(int fd)
 	int other = thrum__adapt_pipe_other(fd, true);
 	thrum_task waiter = thrum__adapt_pipe_waiter(fd);
 
-	if (!is_own_pipe(fd) || other < 0)
+	if (!is_of_own_pipe(fd) || other < 0)
 		return THRUM_TASK_NONE;
 	if (waiter)
 		return thrum__adapt_socket_limit(other, false) == LIMITED ? THRUM_TASK_NONE
@@ -201,7 +187,7 @@ static bool is_stopped(int fd, int epoll, int *left)
 	uint32_t events = 0;
 
 	return atomic_load(&stopped[fd].caller) && thrum__adapt_watch_epoll(fd, &events) == epoll &&
-		!(events & EPOLLOUT) && is_own_pipe(fd) && ioctl(fd, FIONREAD, left) == 0;
+		!(events & EPOLLOUT) && is_of_own_pipe(fd) && ioctl(fd, FIONREAD, left) == 0;
 }
 
 /* Threads that look from time to time may do so just now: so this tries again. */

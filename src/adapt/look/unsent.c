@@ -24,7 +24,7 @@ REAL(poll)
 static struct {
 	int64_t since, next;
 	uint32_t times, loops;
-} seen[UNSENT];
+} seen[FDS_MAX];
 
 static bool has_room(int fd)
 {

@@ -14,9 +14,8 @@
 
 #include "adapt/look/look.h"
 
-/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors
- * below FDS_MAX are remembered with it. */
-#define FDS_MAX 1024
+/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors are
+ * remembered with it. */
 static struct watch {
 	_Atomic uint64_t data;
 	_Atomic int epoll; /* + 1; 0: none */
@@ -56,17 +55,11 @@ static bool are_any(void)
 
 /* ---- Registering ------------------------------------------------------------------------------ */
 
-static void end_told(struct watch *watch)
-{
-	if (atomic_load_explicit(&watch->task, memory_order_relaxed))
-		thrum_task_resolve(atomic_exchange(&watch->task, 0));
-}
-
 static void note_armed(struct watch *watch, const void *caller)
 {
 	const struct thread *taker = atomic_exchange(&watch->taker, NULL);
 
-	end_told(watch);
+	resolve_told(&watch->task);
 	if (!taker)
 		return;
 	if (taker != thrum__adapt_self || atomic_load(&watch->turn) != atomic_load(&taker->turns)) {
@@ -86,13 +79,11 @@ static uint32_t events_of(int fd)
 static void note_watch(int epoll, int operation, int fd, const struct epoll_event *event,
 	const void *caller)
 {
-	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
 	struct watch *watch = &watches[fd];
 	uint32_t events = events_of(fd);
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
-	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
-		;
+	raise_to(&fds_used, fd + 1);
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
 	else if (event->events & EPOLLET)
@@ -102,7 +93,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 		note_armed(watch, caller);
 	} else {
 		atomic_store(&watch->taker, NULL);
-		end_told(watch);
+		resolve_told(&watch->task);
 	}
 	atomic_store(&watch->epoll, epoll + 1);
 	atomic_store(&watch->events, event->events);
@@ -162,7 +153,7 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
-		end_told(&watches[fd]);
+		resolve_told(&watches[fd].task);
 		thrum__adapt_stopped_over((int)fd);
 	}
 }
@@ -315,7 +306,7 @@ static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 
 	if (left < 0 || (left == 0 && is_edge(watch))) {
 		watch->since = 0;
-		end_told(watch);
+		resolve_told(&watch->task);
 		return THRUM_TASK_NONE;
 	}
 	if (!watch->since || watch->seen != turn || (is_edge(watch) && watch->left != left)) {

@@ -148,8 +148,7 @@ static void tell_clock(struct wait *wait, int64_t left, const struct timespec *u
 	strcpy(thrum__adapt_put_number(stpcpy(label, "time-out of another clock, "),
 		       (uint64_t)left / SECONDS_A_DAY),
 		" days too late");
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	thrum_task_wait(wait->task, task);
 }
 

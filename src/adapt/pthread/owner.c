@@ -172,7 +172,7 @@ int thrum__adapt_lock_shared(void *lock, const void *caller)
 
 	if (!is_chosen(ADAPTER_PTHREAD) || !(mutex->__data.__kind & SHARED) || !is_layout_known())
 		return -1;
-	for (int pause = LOOK_FIRST;; pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (int pause = LOOK_FIRST;; pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno, before;
 		bool is_known;
@@ -200,7 +200,7 @@ int thrum__adapt_wait_shared(struct wait *wait, void *lock, const void *caller)
 	if (wait->pause.is_over || wait->pause.is_untold || !(mutex->__data.__kind & SHARED) ||
 		!is_layout_known())
 		return -1;
-	for (;; pause = pause < LOOK_LAST ? pause * 2 : pause) {
+	for (;; pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 
 		result = real_pthread_mutex_timedlock(caller)(mutex, &until);

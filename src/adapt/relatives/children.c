@@ -31,7 +31,6 @@ struct taker {
 static struct taker last, last_quick, last_any;
 /* The thread that waited last for a certain child, however long it takes; several threads: SEVERAL. */
 static _Atomic uint32_t owner;
-#define SEVERAL UINT32_MAX
 
 /* Children that ended and are left. One thread at a time looks. */
 static struct left {
@@ -78,7 +77,7 @@ static void note_taken(pid_t child, pid_t process, bool is_quick, const void *ca
 
 	for (unsigned i = 0; i < LEFT; i++)
 		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
-			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			resolve_told(&left[i].task);
 	if (process <= 0) {
 		unsigned at = atomic_fetch_add(&next_taken, 1) % TAKEN;
 
@@ -246,7 +245,7 @@ static void sort_out(const pid_t *ended, unsigned count)
 		while (at < count && ended[at] != left[i].process)
 			at++;
 		if (at == count && left[i].process) {
-			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			resolve_told(&left[i].task);
 			left[i].process = 0;
 		}
 	}
@@ -308,7 +307,6 @@ thrum_task thrum__adapt_children_none(const void *caller)
 	const struct taker *taker = atomic_load(&last_any.tid) ? &last_any : &last;
 	char label[PLACE_MAX + 80] = "end of a child, though none is left";
 	siginfo_t ended;
-	thrum_task told;
 
 	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
 		thrum__adapt_child_ended(-1, &ended) >= 0 ||
@@ -316,9 +314,7 @@ thrum_task thrum__adapt_children_none(const void *caller)
 		return THRUM_TASK_NONE;
 	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
 		atomic_load(&taker->caller));
-	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(told);
-	return told;
+	return thrum__adapt_missing(label, caller);
 }
 
 /* ---- Long waits -------------------------------------------------------------------------------- */

@@ -121,18 +121,17 @@ static uint32_t looks_of(const struct look *look)
 static uint64_t look_at_children(struct looked *looked, const struct look *look,
 	struct holder holders[PROCESSES], struct unheard told[CHILDREN], bool *is_told)
 {
-	static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
 	uint64_t sum = 0;
 
 	*is_told = true;
 	for (unsigned i = 0; i < looked->count; i++) {
 		pid_t child = looked->children[i];
-		struct unheard now = heard, before = looked->unheard[i];
+		struct unheard now = UNHEARD_NONE, before = looked->unheard[i];
 		bool is_vain = thrum__adapt_waits_in_vain(look, child);
 
 		if (!is_vain)
 			now = thrum__adapt_find_unheard(child);
-		told[i] = thrum__adapt_lasts_unheard(&now, &before) ? now : heard;
+		told[i] = thrum__adapt_lasts_unheard(&now, &before) ? now : UNHEARD_NONE;
 		if (thrum__adapt_is_same_unheard(&now, &before))
 			now.since = before.since;
 		looked->unheard[i] = now;
@@ -324,8 +323,8 @@ _Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells
 static void look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
-	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
-	int ready, soon = SOON;
+	int64_t next = now_ms() + LOOK_FIRST, left;
+	int pause = LOOK_FIRST, ready, soon = SOON;
 
 	do {
 		left = next - now_ms();
@@ -335,10 +334,10 @@ static void look_until(struct looked *looked)
 			return;
 		if (ready == 0) {
 			look_at(looked);
-			pause = pause < LOOK_LAST ? pause * 2 : pause;
+			pause = next_pause(pause);
 			/* Not at the same time as others that began to wait with this one, and
 			 * whose numbers are mostly the next ones: who looks seems to run. */
-			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
+			next = now_ms() + pause + (int)(thrum__port_tid() * 7 % 16) * pause / 32;
 			if (looked->is_soon && !looked->is_stuck && soon-- > 0)
 				next = now_ms() + LOOK_FIRST;
 		}
@@ -445,7 +444,7 @@ static bool wait_inside(struct looked *looked, bool writes)
 			thrum__adapt_wait_again(wait, !wait->is_inside);
 		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
 			return true;
-		pause = pause < LOOK_LAST ? pause * 2 : pause;
+		pause = next_pause(pause);
 	} while ((ready == 0 && wait->is_inside) || (ready < 0 && errno == EINTR));
 	wait->is_ready = ready == 1;
 	return false;
@@ -518,6 +517,29 @@ static bool find_children(struct looked *looked)
 	return found.count > 0;
 }
 
+/* Whether a wait for this child, or for any (-1), is looked at. Descriptors are open meanwhile, which other
+ * threads might see: so that has to be worth it where there are some. */
+static bool is_worth_looking(struct looked *looked, pid_t child, bool is_single)
+{
+	if (child <= 0)
+		return is_single && find_children(looked);
+	return is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread() ||
+		thrum__adapt_files_are_own(-1) || thrum__adapt_accepts_alone() ||
+		thrum__adapt_has_sent_to(child);
+}
+
+/* Looks until a child has ended. */
+static void look_for_end(struct looked *looked, bool is_single)
+{
+	struct told told __attribute__((
+		cleanup(close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
+
+	if (!open_told(&told, looked, is_single))
+		return;
+	looked->one = (struct pollfd){told.one, POLLIN, 0};
+	look_until(looked);
+}
+
 void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 {
 	struct looked looked = {.wait = wait,
@@ -529,22 +551,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	int error = errno;
 	bool is_single = thrum__adapt_process_is_single(getpid());
 
-	/* Other threads might see the descriptors. */
-	if (!thrum__adapt_may_interrupt() &&
-		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
-					thrum__adapt_has_unread() ||
-					thrum__adapt_files_are_own(-1) ||
-					thrum__adapt_accepts_alone() ||
-					thrum__adapt_has_sent_to(child)
-			   : is_single && find_children(&looked)) &&
-		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
-		struct told told __attribute__((cleanup(
-			close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
-
-		if (open_told(&told, &looked, is_single)) {
-			looked.one = (struct pollfd){told.one, POLLIN, 0};
-			look_until(&looked);
-		}
-	}
+	if (!thrum__adapt_may_interrupt() && is_worth_looking(&looked, child, is_single) &&
+		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0))
+		look_for_end(&looked, is_single);
 	errno = error;
 }

@@ -7,6 +7,8 @@
 #include "adapt/base/process.h"
 #include "adapt/relatives/relatives.h"
 
+#define ANCESTORS 4 /* of this process that are looked at */
+
 /* An end of a pipe: of those who hold it, the lookers want these. */
 struct end {
 	uint64_t inode;
@@ -42,6 +44,8 @@ void thrum__adapt_ends_look(struct look *);
 struct statx;
 /* Finds what a descriptor of some process is, without asking a file server that may not answer. */
 bool thrum__adapt_find_file(int directory, const char *name, struct statx *);
+/* The bit of a process, in the order of the list; 0: it isn't in it. */
+uint32_t thrum__adapt_ends_bit(const struct look *, pid_t);
 /* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
 unsigned thrum__adapt_ends_holders(const struct look *, const struct end *,
 	struct holder[PROCESSES]);
@@ -131,6 +135,8 @@ bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct p
 /* Makes a task that ends with the wait; NONE: there are too many. */
 thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *label,
 	const void *caller);
+/* The same for the task of something that should come, and doesn't. */
+thrum_task thrum__adapt_ends_missing(struct wait *, const char *label, const void *caller);
 /* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
  * these may still want to write. If it has but the one that waits, it is that which should. */
 thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const struct end *,

@@ -14,12 +14,6 @@
 
 #define EPOLL_TEXT 1024 /* bytes that tell of some ten descriptors */
 
-/* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
-static uint32_t writer_of(int fd)
-{
-	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
-}
-
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
@@ -47,7 +41,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			need->merged = fd;
 		if (need->count++ == 0)
 			need->first = need->likely = fd;
-		else if (writer_of(need->likely) == thrum__port_tid())
+		else if (thrum__adapt_pipe_sender(need->likely) == thrum__port_tid())
 			need->likely = fd;
 	}
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
@@ -73,31 +67,25 @@ void thrum__adapt_epoll_waits(void)
 
 int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
 {
+	const struct thread *thread = thrum__adapt_thread_of(tid);
 	int epoll = (int)call->arguments[0];
 
-#ifdef SYS_epoll_wait
-	if (call->number != SYS_epoll_wait && call->number != SYS_epoll_pwait)
-#else
-	if (call->number != SYS_epoll_pwait)
-#endif
-		return -1;
-	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
-		if (atomic_load(&t->tid) == tid && atomic_load(&t->epoll) == epoll + 1)
-			return epoll;
-	return -1;
+	return thread && thrum__adapt_call_is_epoll(call) &&
+			atomic_load(&thread->epoll) == epoll + 1
+		? epoll
+		: -1;
 }
 
 /* The task of another thread: the one that wrote last to the likely pipe. An idle thread of libuv's pool
  * writes nothing: it told of the end of work that is done. */
 static thrum_task find_writer(const struct epoll_need *need)
 {
-	uint32_t tid = writer_of(need->likely);
+	const struct thread *writer = thrum__adapt_thread_of(
+		thrum__adapt_pipe_sender(need->likely));
 
-	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
-		if (atomic_load(&t->tid) == tid && t != thrum__adapt_self &&
-			!atomic_load(&t->is_idle))
-			return atomic_load(&t->task);
-	return THRUM_TASK_NONE;
+	return writer && writer != thrum__adapt_self && !atomic_load(&writer->is_idle)
+		? atomic_load(&writer->task)
+		: THRUM_TASK_NONE;
 }
 
 bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_need *need)

@@ -18,53 +18,41 @@
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
 
-#define ANCESTORS 4
 #define SHARE 50 /* looks take no more than this part of the time */
 
 /* ---- /proc/locks ----------------------------------------------------------------------------- */
 
-struct line {
-	bool is_waiting;
-	pid_t process; /* 0: it isn't known, or this is no lock of fcntl() */
+/* The search for the owner of a lock of fcntl(). */
+struct owners {
+	pid_t waits; /* the process whose lock it is */
+	pid_t last; /* that has the lock of the lines before; 0: it isn't known, or that is no lock of fcntl() */
+	pid_t found;
 };
 
 /* "7: POSIX  ADVISORY  WRITE 123 fe:00:456 0 EOF", and "7: -> POSIX ..." for one that waits. */
-static struct line parse(const char *text)
+static bool look_at_line(void *context, const char *line)
 {
-	const char *word = strstr(text, "POSIX"), *at = word ? strpbrk(word, "0123456789") : NULL;
+	struct owners *owners = context;
+	const char *word = strstr(line, "POSIX"), *at = word ? strpbrk(word, "0123456789") : NULL;
+	pid_t process = at ? (pid_t)strtol(at, NULL, 10) : 0;
 
-	return (struct line){strstr(text, "-> ") != NULL, at ? (pid_t)strtol(at, NULL, 10) : 0};
+	if (!strstr(line, "-> ")) {
+		owners->last = process;
+		return false;
+	}
+	if (process == owners->waits)
+		owners->found = owners->last;
+	return owners->found != 0;
 }
 
 /* Finds which process has the lock of fcntl() for which another one waits; 0: it isn't known. Those who wait
  * stand behind the one that has it. */
 static pid_t find_owner(pid_t waits)
 {
-	char text[2048];
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/locks", O_RDONLY | O_CLOEXEC);
-	size_t size = 0;
-	ssize_t n;
-	pid_t owner = 0, found = 0;
+	struct owners owners = {.waits = waits};
 
-	while (fd >= 0 && !found &&
-		(n = syscall(SYS_read, fd, text + size, sizeof text - 1 - size)) > 0) {
-		char *at = text, *end;
-
-		text[size + (size_t)n] = '\0';
-		for (; (end = strchr(at, '\n')); at = end + 1) {
-			*end = '\0';
-			struct line line = parse(at);
-
-			if (line.is_waiting && line.process == waits && !found)
-				found = owner;
-			owner = line.is_waiting ? owner : line.process;
-		}
-		size = strlen(at);
-		memmove(text, at, size);
-	}
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	return found;
+	thrum__adapt_each_line("/proc/locks", look_at_line, &owners);
+	return owners.found;
 }
 
 /* ---- Those who have it ------------------------------------------------------------------------- */
@@ -165,8 +153,7 @@ thrum_task thrum__adapt_file_make(struct wait *wait, const struct look *look,
 
 	to = stpcpy(put_name(stpcpy(label, "release of file lock "), lock), " in ");
 	*thrum__adapt_ends_put_holder(to, look, holder) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	if (holder == look->self)
 		thrum_task_wait(task, wait->task);
 	return task;
@@ -176,10 +163,7 @@ static _Atomic int64_t next_look; /* by CLOCK_MONOTONIC */
 
 static void add_process(struct look *look, pid_t process)
 {
-	for (unsigned i = 0; i < look->count; i++)
-		if (look->processes[i] == process)
-			return;
-	if (process > 1 && look->count < PROCESSES)
+	if (process > 1 && look->count < PROCESSES && !thrum__adapt_ends_bit(look, process))
 		look->processes[look->count++] = process;
 }
 

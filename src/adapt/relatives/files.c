@@ -14,21 +14,19 @@
 
 #include "adapt/relatives/relatives.h"
 
-/* By descriptor. Those from this one on are not noted. */
-#define FDS_MAX 1024
+/* By descriptor. */
 static struct held {
 	_Atomic uintptr_t file; /* the key of the file that is locked; 0: none */
 	_Atomic uintptr_t caller;
 	_Atomic uint64_t task; /* that took it */
 	_Atomic uint32_t recording;
 } held[FDS_MAX];
-static _Atomic unsigned fds_used; /* no descriptor from this one on has been noted */
+static _Atomic int fds_used; /* no descriptor from this one on has been noted */
 
 REAL(flock)
 
-/* Returns what stands for the file in the place of a lock's address, which it is none of: the highest bit
- * is set. 0: there is no such file. Another thread may close the descriptor meanwhile: fstat() would do the
- * same, but ThreadSanitizer calls that a race. */
+/* Returns what stands for the file in the place of a lock's address. 0: there is no such file. Another thread
+ * may close the descriptor meanwhile: fstat() would do the same, but ThreadSanitizer calls that a race. */
 static uintptr_t key_of(int fd)
 {
 	struct stat status;
@@ -37,7 +35,7 @@ static uintptr_t key_of(int fd)
 	if (fstatat(fd, "", &status, AT_EMPTY_PATH) != 0)
 		return 0;
 	key = (status.st_ino ^ (uint64_t)status.st_dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1);
+	return address_of_key(key);
 }
 
 /* ---- Holding ----------------------------------------------------------------------------------- */
@@ -56,9 +54,9 @@ static bool tell_holders(const struct object *object, uintptr_t file)
 {
 	bool found = false;
 
-	for (unsigned fd = 0; fd < atomic_load(&fds_used); fd++) {
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++) {
 		/* The descriptor may have been closed by ways that nobody sees. */
-		if (atomic_load(&held[fd].file) != file || key_of((int)fd) != file ||
+		if (atomic_load(&held[fd].file) != file || key_of(fd) != file ||
 			atomic_load(&held[fd].recording) != thrum__recording())
 			continue;
 		tell(&held[fd], object);
@@ -69,7 +67,6 @@ static bool tell_holders(const struct object *object, uintptr_t file)
 
 static void note_taken(int fd, uintptr_t file, const void *caller)
 {
-	unsigned used = atomic_load(&fds_used);
 	const struct object *object;
 
 	thrum__adapt_thread(); /* makes its task */
@@ -77,9 +74,7 @@ static void note_taken(int fd, uintptr_t file, const void *caller)
 	atomic_store(&held[fd].task, thrum__adapt_actor());
 	atomic_store(&held[fd].recording, thrum__recording());
 	atomic_store(&held[fd].file, file);
-	while (used <= (unsigned)fd &&
-		!atomic_compare_exchange_weak(&fds_used, &used, (unsigned)fd + 1))
-		;
+	raise_to(&fds_used, fd + 1);
 	object = is_watched((const void *)file) ? thrum__adapt_object(file) : NULL;
 	if (object)
 		tell(&held[fd], object);
@@ -87,7 +82,7 @@ static void note_taken(int fd, uintptr_t file, const void *caller)
 
 void thrum__adapt_files_forget(unsigned first, unsigned last)
 {
-	unsigned used = atomic_load_explicit(&fds_used, memory_order_relaxed);
+	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
 
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
 		uintptr_t file = atomic_exchange(&held[fd].file, 0);
@@ -102,11 +97,11 @@ void thrum__adapt_files_forget(unsigned first, unsigned last)
 
 bool thrum__adapt_files_are_own(int fd)
 {
-	unsigned first = fd < 0 ? 0 : (unsigned)fd, used = atomic_load(&fds_used);
-	unsigned end = fd < 0 || first + 1 > used ? used : first + 1;
+	int used = atomic_load(&fds_used), first = fd < 0 ? 0 : fd;
+	int end = fd < 0 || fd >= used ? used : fd + 1;
 	thrum_task actor = thrum__adapt_actor();
 
-	for (unsigned i = first; i < end; i++)
+	for (int i = first; i < end; i++)
 		if (atomic_load(&held[i].file) && atomic_load(&held[i].task) == actor &&
 			atomic_load(&held[i].recording) == thrum__recording())
 			return true;

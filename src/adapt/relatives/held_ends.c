@@ -30,6 +30,14 @@ void thrum__adapt_ends_look(struct look *look)
 	look->is_alone = look->threads == 1 && !thrum__adapt_has_handlers();
 }
 
+uint32_t thrum__adapt_ends_bit(const struct look *look, pid_t process)
+{
+	for (unsigned i = 0; i < look->count; i++)
+		if (look->processes[i] == process)
+			return UINT32_C(1) << i;
+	return 0;
+}
+
 /* ---- Those who hold an end ------------------------------------------------------------------- */
 
 bool thrum__adapt_find_file(int directory, const char *name, struct statx *file)
@@ -138,10 +146,7 @@ static void look_at_other(void *context, int directory, const char *name)
 	pid_t process = atoi(name);
 
 	(void)directory;
-	for (unsigned i = 0; i < others->look->count; i++)
-		if (others->look->processes[i] == process)
-			return;
-	if (others->have_it)
+	if (others->have_it || thrum__adapt_ends_bit(others->look, process))
 		return;
 	/* The thread may have what it waits for. */
 	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;

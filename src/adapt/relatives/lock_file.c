@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,7 +76,7 @@ static uint64_t key_of(int folder, const char *path)
 struct maker {
 	pid_t process;
 	bool is_killed;
-	uint64_t name[2];
+	char name[16];
 };
 
 /* Whether it left the file: it was killed, or it is this process, whose only thread wants to make the file
@@ -99,10 +98,8 @@ static char *put_maker(char *to, const struct maker *maker)
 	if (maker->process == getpid())
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_number(stpcpy(to, "killed process "), (uint64_t)maker->process);
-	to = stpcpy(to, " (");
-	memcpy(to, maker->name, sizeof maker->name);
-	to[sizeof maker->name - 1] = '\0';
-	return thrum__adapt_put_starter(stpcpy(strchr(to, '\0'), ")"), maker->process);
+	to = stpcpy(stpcpy(stpcpy(to, " ("), maker->name), ")");
+	return thrum__adapt_put_starter(to, maker->process);
 }
 
 static void tell(struct tried *lock, const struct maker *maker, const char *path, uint64_t key,
@@ -114,8 +111,7 @@ static void tell(struct tried *lock, const struct maker *maker, const char *path
 
 	strncat(label, slash ? slash + 1 : path, 64);
 	put_maker(stpcpy(strchr(label, '\0'), ", made by "), maker);
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_missing(label, caller);
 	atomic_store(&lock->recording, thrum__recording());
 	atomic_store(&lock->file, key);
 	atomic_store(&lock->is_own, maker->process == getpid());
@@ -142,11 +138,10 @@ __attribute__((destructor)) static void leave_own(void)
 
 static void note_made(int fd)
 {
-	uint64_t key = key_of(fd, ""), name[2] = {0, 0};
+	uint64_t key = key_of(fd, "");
 
-	prctl(PR_GET_NAME, name);
 	if (key)
-		thrum__adapt_fork_made(key, getpid(), name);
+		thrum__adapt_fork_made(key);
 }
 
 /* Its maker may be killed at any time, so it is looked at again from time to time. */

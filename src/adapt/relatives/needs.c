@@ -35,7 +35,7 @@ uint32_t thrum__adapt_ipc_turn(pid_t process, uint32_t tid)
 {
 	uint32_t turn = 0;
 
-	return thrum__adapt_set_wait_of((uint64_t)process << 32 | tid, &turn) ? turn : 0;
+	return thrum__adapt_set_wait_of(set_thread(process, tid), &turn) ? turn : 0;
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------ */
@@ -60,32 +60,30 @@ static bool is_nameless(const char *line)
 			strstr(line, " /SYSV00000000"));
 }
 
+/* Memory of a process that is sought among its mappings. */
+struct sought {
+	unsigned long address;
+	bool is_nameless;
+};
+
+static bool look_at_mapping(void *context, const char *line)
+{
+	struct sought *sought = context;
+
+	if (!has_address(line, sought->address))
+		return false;
+	sought->is_nameless = is_nameless(line);
+	return true;
+}
+
 bool thrum__adapt_ipc_is_nameless(pid_t process, unsigned long address)
 {
-	char path[48], text[4096];
-	int fd;
-	size_t kept = 0;
-	ssize_t n;
-	bool found = false, is = false;
+	struct sought sought = {address, false};
+	char path[48];
 
 	strcpy(thrum__adapt_process_path(path, process), "/maps");
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && !found &&
-		(n = syscall(SYS_read, fd, text + kept, sizeof text - 1 - kept)) > 0) {
-		char *line = text, *end;
-
-		text[kept + (size_t)n] = '\0';
-		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
-			*end = '\0';
-			found = has_address(line, address);
-			is = found && is_nameless(line);
-		}
-		kept = strlen(line);
-		memmove(text, line, kept);
-	}
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	return is;
+	thrum__adapt_each_line(path, look_at_mapping, &sought);
+	return sought.is_nameless;
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------- */
@@ -204,14 +202,6 @@ static bool find(struct call *call, const struct process_call *made, bool is_not
 
 /* ---- Those who could end it -------------------------------------------------------------------- */
 
-static uint32_t bit_of(const struct look *look, pid_t process)
-{
-	for (unsigned i = 0; i < look->count; i++)
-		if (look->processes[i] == process)
-			return UINT32_C(1) << i;
-	return 0;
-}
-
 static uint32_t find_living(const struct look *look)
 {
 	uint32_t living = 0;
@@ -230,7 +220,7 @@ static bool add_users(const struct call *call, uint64_t key, unsigned bit, uint3
 	unsigned count = thrum__adapt_queue_list(key, bit, processes);
 
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t own = bit_of(call->look, processes[i]);
+		uint32_t own = thrum__adapt_ends_bit(call->look, processes[i]);
 
 		if (processes[i] == call->process)
 			continue;
@@ -254,7 +244,7 @@ static bool find_holders(const struct call *call, uint32_t *by)
 	if (!thrum__adapt_set_of_lock(call->semaphore, &lock) || !thrum__adapt_set_is_taken(&lock))
 		return false;
 	for (unsigned i = 0; i < lock.count; i++) {
-		uint32_t own = bit_of(call->look, lock.holders[i].process);
+		uint32_t own = thrum__adapt_ends_bit(call->look, lock.holders[i].process);
 
 		if (!own)
 			return false;
@@ -278,34 +268,35 @@ static bool find_likely(const struct call *call, uint32_t *by)
 }
 
 bool thrum__adapt_ipc_need(const struct look *look, pid_t process, uint32_t tid,
-	const struct process_call *made, struct ipc_need *need, uint32_t *wakers, uint32_t *by)
+	const struct process_call *made, struct ipc_need *need)
 {
 	struct call call = {.look = look, .process = process, .need = need};
-	uint32_t living, own = bit_of(look, process), turn;
+	uint32_t living, own = thrum__adapt_ends_bit(look, process), turn;
 	bool is_known;
 
 	*need = (struct ipc_need){.ended = 0};
-	*wakers = *by = 0;
-	call.semaphore = thrum__adapt_set_wait_of((uint64_t)process << 32 | tid, &turn);
+	call.semaphore = thrum__adapt_set_wait_of(set_thread(process, tid), &turn);
 	if (!find(&call, made, call.semaphore != 0))
 		return false;
 	living = find_living(look);
-	if (need->sort == IPC_SEMAPHORE && find_holders(&call, by) && !(*by & ~living)) {
-		*wakers = *by | own;
+	if (need->sort == IPC_SEMAPHORE && find_holders(&call, &need->by) &&
+		!(need->by & ~living)) {
+		need->wakers = need->by | own;
 		return true;
 	}
-	is_known = need->sort == IPC_SEMAPHORE || need->sort == IPC_FUTEX || find_likely(&call, by);
-	*by &= living;
+	is_known = need->sort == IPC_SEMAPHORE || need->sort == IPC_FUTEX ||
+		find_likely(&call, &need->by);
+	need->by &= living;
 	/* It has told itself why it waits. */
-	if (!is_known || thrum__adapt_set_is_told((uint64_t)process << 32 | tid))
+	if (!is_known || thrum__adapt_set_is_told(set_thread(process, tid)))
 		return true;
 	if (call.is_private)
-		*wakers = living | own;
-	else if (call.key && (*by || need->ended) &&
+		need->wakers = living | own;
+	else if (call.key && (need->by || need->ended) &&
 		(need->sort == IPC_ROOM || thrum__adapt_queue_asked_by(process)))
-		*wakers = *by | own;
-	if (!*by)
-		*by = need->ended ? own : *wakers;
+		need->wakers = need->by | own;
+	if (!need->by)
+		need->by = need->ended ? own : need->wakers;
 	return true;
 }
 
@@ -320,7 +311,7 @@ static void look_at_process(void *context, int directory, const char *name)
 	pid_t process = atoi(name);
 
 	(void)directory;
-	if (!orphans->found && bit_of(orphans->look, process) == 0)
+	if (!orphans->found && thrum__adapt_ends_bit(orphans->look, process) == 0)
 		orphans->found = thrum__adapt_process_is_copy(orphans->look->self, process);
 }
 

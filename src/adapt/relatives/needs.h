@@ -21,15 +21,16 @@ struct ipc_need {
 		IPC_ROOM,    /* for a message */
 		IPC_FUTEX    /* of a lock, a condition or a semaphore in shared memory */
 	} sort;
+	/* Bits of the look's processes: those that could end the wait, with the one that waits (0: others
+	 * could, too); and those of them that are likely to. */
+	uint32_t wakers, by;
 	pid_t ended; /* the process that should have ended the wait; 0: it isn't known */
 	char name[IPC_NAME + 32], ended_name[16];
 };
 
-/* Finds for which of these a thread of a process waits, as long as it takes. Returns false if for none.
- * wakers: bits of the processes of the look that could end the wait, with that process itself; 0: others
- * could, too. by: those of them that are likely to. */
+/* Finds for which of these a thread of a process waits, as long as it takes. Returns false if for none. */
 bool thrum__adapt_ipc_need(const struct look *, pid_t process, uint32_t tid,
-	const struct process_call *, struct ipc_need *, uint32_t *wakers, uint32_t *by);
+	const struct process_call *, struct ipc_need *);
 
 /* Whether there is a copy of this process that isn't among those: it has lost its parent. */
 bool thrum__adapt_ipc_has_orphans(const struct look *);

@@ -3,7 +3,6 @@
  * received one. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "adapt/base/process.h"
@@ -100,8 +99,6 @@ static struct thrum__adapt_queue *find_or_make(uint64_t key)
 /* Finds the place of a process among the users, or a new one. NULL: there is none. */
 static struct thrum__adapt_user *find_user(struct thrum__adapt_queue *queue, pid_t process)
 {
-	uint64_t name[2] = {0, 0};
-
 	for (unsigned i = 0; i < FORKS_USERS; i++) {
 		struct thrum__adapt_user *user = &queue->user[i];
 		int32_t before = 0;
@@ -110,9 +107,7 @@ static struct thrum__adapt_user *find_user(struct thrum__adapt_queue *queue, pid
 			return user;
 		if (!atomic_compare_exchange_strong(&user->process, &before, process))
 			continue;
-		prctl(PR_GET_NAME, name);
-		atomic_store(&user->name[0], name[0]);
-		atomic_store(&user->name[1], name[1]);
+		thrum__adapt_note_name(user->name);
 		return user;
 	}
 	atomic_store(&queue->is_crowded, 1);
@@ -203,13 +198,6 @@ unsigned thrum__adapt_queue_list(uint64_t key, unsigned bit, pid_t processes[FOR
 	return queue && atomic_load(&queue->is_crowded) ? FORKS_USERS + 1 : count;
 }
 
-static void copy_name(char to[16], const struct thrum__adapt_user *user)
-{
-	for (int part = 0; part < 2; part++)
-		memcpy(to + part * 8, &(uint64_t){atomic_load(&user->name[part])}, 8);
-	to[15] = '\0';
-}
-
 void thrum__adapt_queue_name(uint64_t key, pid_t process, char name[16])
 {
 	const struct thrum__adapt_queue *queue = find(key);
@@ -217,7 +205,7 @@ void thrum__adapt_queue_name(uint64_t key, pid_t process, char name[16])
 	*name = '\0';
 	for (unsigned i = 0; queue && i < FORKS_USERS; i++)
 		if (atomic_load(&queue->user[i].process) == process)
-			copy_name(name, &queue->user[i]);
+			thrum__adapt_copy_name(name, queue->user[i].name);
 }
 
 uint64_t thrum__adapt_queue_asked_by(pid_t process)
@@ -237,7 +225,7 @@ static void note_ended(struct queue_users *users, const struct thrum__adapt_user
 	users->ended++;
 	users->is_killed |= (atomic_load(&user->bits) & QUEUE_KILLED) != 0;
 	users->one = atomic_load(&user->process);
-	copy_name(users->name, user);
+	thrum__adapt_copy_name(users->name, user->name);
 }
 
 void thrum__adapt_queue_users(uint64_t key, unsigned bit, uint64_t other, struct queue_users *users)

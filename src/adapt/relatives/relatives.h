@@ -55,16 +55,15 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
  * end. */
 bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
-/* ---- call/accepts.c ---- */
+/* ---- told_ends.c ---- */
 
-/* In a fork's child: it hasn't accepted yet. */
-void thrum__adapt_accepts_left(void);
-/* Whether the calling thread alone accepts from any socket. */
-bool thrum__adapt_accepts_alone(void);
-/* The descriptor by which the calling thread alone should answer another process's Unix socket, given by its
- * inode: one that listens, in whose queue it is, or the accepted connection, whose question is unread. -1:
- * there is none, or that isn't known. Changes errno. */
-int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
+/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
+ * PLACE_MAX. */
+char *thrum__adapt_put_process(char *to, pid_t);
+/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
+char *thrum__adapt_put_starter(char *to, pid_t);
+/* Writes a signal's name. Returns the place behind it. */
+char *thrum__adapt_put_signal(char *to, int number);
 
 /* ---- vain.c ---- */
 
@@ -159,7 +158,8 @@ struct unheard {
 	int64_t since;  /* when it was seen first */
 	uint64_t sleep; /* differs once the process sleeps anew; 0: it doesn't sleep, or for long */
 };
-/* Finds such a signal that has no effect just now. */
+#define UNHEARD_NONE ((struct unheard){.how = UNHEARD_NOT})
+/* Finds such a signal that has no effect just now; UNHEARD_NONE: there is none. */
 struct unheard thrum__adapt_find_unheard(pid_t process);
 /* Whether two such findings, one after the other, are about the same signal. */
 static inline bool thrum__adapt_is_same_unheard(const struct unheard *a, const struct unheard *b)

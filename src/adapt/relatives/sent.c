@@ -150,12 +150,7 @@ static bool waits_for_signal(pid_t process)
 	if (thrum__adapt_process_is_over(process))
 		return true;
 	return thrum__adapt_process_is_single(process) &&
-		thrum__adapt_process_call(process, 0, &call) &&
-		(call.number == SYS_rt_sigsuspend
-#ifdef SYS_pause
-			|| call.number == SYS_pause
-#endif
-		);
+		thrum__adapt_process_call(process, 0, &call) && thrum__adapt_call_is_pause(&call);
 }
 
 /* Whether no relative is left that might send another signal, and no timer. */
@@ -182,9 +177,7 @@ static void tell(struct wait *wait, int number, pid_t sender, const void *caller
 	char label[PROCESS_TEXT + PLACE_MAX + 80], *at = thrum__adapt_put_signal(label, number);
 
 	*thrum__adapt_put_process(stpcpy(at, " that came before the wait, from "), sender) = '\0';
-	thrum_task told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(told);
-	thrum__adapt_wait_instead(wait, told, caller);
+	thrum__adapt_wait_instead(wait, thrum__adapt_missing(label, caller), caller);
 }
 
 /* Whether a signal was sent to this process after a wait for it began, and waits to be taken no more. Returns
@@ -215,15 +208,12 @@ thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void
 	char label[PLACE_MAX + 80], *at;
 	int number = find_taken(set, wait);
 	const void *handler = number ? thrum__adapt_handler(number) : NULL;
-	thrum_task told;
 
 	if (!handler)
 		return THRUM_TASK_NONE;
 	at = thrum__adapt_put_signal(label, number);
 	thrum__adapt_label(at, ", which another thread took by the handler", handler);
-	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(told);
-	return told;
+	return thrum__adapt_missing(label, caller);
 }
 
 /* Waits as sigsuspend() does, while all signals are held back, and looks meanwhile. */

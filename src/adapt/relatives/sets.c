@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,7 +52,7 @@ const struct set_self *thrum__adapt_set_self(void)
 			stat("/proc/self/ns/ipc", &sets) == 0
 		? mix_key(mix_key(1, numbers.st_ino), sets.st_ino)
 		: 0;
-	self.thread = process << 32 | thrum__port_tid();
+	self.thread = set_thread((pid_t)process, thrum__port_tid());
 	return &self;
 }
 
@@ -154,13 +153,9 @@ static _Atomic bool has_taken;
 
 static void name_permit(struct thrum__adapt_permit *permit, uint64_t thread)
 {
-	uint64_t name[2] = {0, 0};
-
 	if (atomic_load(&permit->named) == thread)
 		return;
-	prctl(PR_GET_NAME, name);
-	atomic_store(&permit->name[0], name[0]);
-	atomic_store(&permit->name[1], name[1]);
+	thrum__adapt_note_name(permit->name);
 	atomic_store(&permit->named, thread);
 }
 
@@ -417,10 +412,7 @@ bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *lock)
 			.is_shared = atomic_load(&permit->is_shared) != 0,
 			.is_killed = atomic_load(&permit->is_killed) != 0,
 			.gives_at_end = (thread & UNDOES) != 0};
-		for (int part = 0; part < 2; part++)
-			memcpy(holder->name + part * 8,
-				&(uint64_t){atomic_load(&permit->name[part])}, 8);
-		holder->name[sizeof holder->name - 1] = '\0';
+		thrum__adapt_copy_name(holder->name, permit->name);
 		lock->count += thread != 0;
 	}
 	return true;
@@ -451,11 +443,9 @@ bool thrum__adapt_set_is_taken(struct set_lock *lock)
 /* The task of a thread of this process that took a permit before the recording began. */
 static uint64_t find_task(uint32_t tid)
 {
-	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread() : NULL;
+	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread()
+							      : thrum__adapt_thread_of(tid);
 
-	for (struct thread *t = thrum__adapt_threads(); t && !found; t = t->next)
-		if (atomic_load(&t->tid) == tid)
-			found = t;
 	return found ? atomic_load(&found->task) : 0;
 }
 

@@ -12,9 +12,15 @@
 
 #include <sys/sem.h>
 
+/* A thread of any process: the process's number, and its own. */
+static inline uint64_t set_thread(pid_t process, uint32_t tid)
+{
+	return (uint64_t)process << 32 | tid;
+}
+
 /* The calling thread. */
 struct set_self {
-	uint64_t thread; /* the process's number, and its own */
+	uint64_t thread; /* set_thread() */
 	/* Its process's number, and those of sets, mean nothing in other namespaces. 0: not known. */
 	uint64_t space;
 };
@@ -50,7 +56,7 @@ uint64_t thrum__adapt_set_key(int set, unsigned number);
 /* Stands for it in the place of an address. */
 static inline const void *set_address(uint64_t key)
 {
-	return (const void *)((uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1));
+	return (const void *)address_of_key(key);
 }
 
 /* Finds a semaphore's value; negative: that isn't known. */

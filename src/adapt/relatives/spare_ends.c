@@ -18,15 +18,11 @@
 
 /* ---- Those that nap ---------------------------------------------------------------------------- */
 
-static bool is_poll_of_one(const struct process_call *call)
+/* Whether a call waits in poll() for one descriptor, and only for some time. */
+static bool is_timed_poll(const struct process_call *call)
 {
-	switch (call->number) {
-#ifdef SYS_poll
-	case SYS_poll:
-#endif
-	case SYS_ppoll: return call->arguments[1] == 1 && !thrum__adapt_call_is_endless(call);
-	default: return false;
-	}
+	return thrum__adapt_call_is_poll(call) && call->arguments[1] == 1 &&
+		!thrum__adapt_call_is_endless(call);
 }
 
 /* Whether a child looks for some time at a pipe to which this process alone writes, whose only thread
@@ -40,7 +36,7 @@ static bool asks_in_vain(const struct look *look, pid_t process, const struct pr
 	struct end end;
 	unsigned count;
 
-	if (!look->is_alone || !is_poll_of_one(call) ||
+	if (!look->is_alone || !is_timed_poll(call) ||
 		!thrum__adapt_process_copy(process, call->arguments[0], &one, sizeof one) ||
 		one.fd < 0)
 		return false;

@@ -18,8 +18,6 @@
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 
-#define ANCESTORS 4
-
 /* The process that uses it; a fork's child has its parent's. */
 static _Atomic pid_t user;
 
@@ -71,24 +69,6 @@ static bool find_relatives(struct stuck *stuck)
 	return found.is_whole && look->threads > 0;
 }
 
-/* Returns the place of a process in the list; the number of relatives: it is none. */
-static unsigned index_of(const struct stuck *stuck, pid_t process)
-{
-	unsigned i = 0;
-
-	while (i < stuck->look.count && stuck->look.processes[i] != process)
-		i++;
-	return i;
-}
-
-/* Returns the bit of a process; 0: it is no relative. */
-static uint32_t bit_of(const struct stuck *stuck, pid_t process)
-{
-	unsigned i = index_of(stuck, process);
-
-	return i < stuck->look.count ? UINT32_C(1) << i : 0;
-}
-
 /* ---- Those who could end a wait ---------------------------------------------------------------- */
 
 static void add_need(struct relative *relative, enum need_sort sort, uint32_t wakers)
@@ -110,7 +90,7 @@ static void need_end(struct stuck *stuck, struct relative *relative, const struc
 	uint32_t wakers = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		wakers |= bit_of(stuck, holders[i].process);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, holders[i].process);
 		if (relative->sort == NEEDS_NOTHING && holders[i].process == stuck->look.self)
 			relative->at[0] = holders[i].at;
 		if (relative->sort == NEEDS_NOTHING && holders[i].process == relative->process)
@@ -120,7 +100,8 @@ static void need_end(struct stuck *stuck, struct relative *relative, const struc
 		relative->end = *end;
 	if (count > 0) {
 		stuck->ends[stuck->end_count].end = *end;
-		stuck->ends[stuck->end_count++].relative = index_of(stuck, relative->process);
+		stuck->ends[stuck->end_count++].waiter = thrum__adapt_ends_bit(&stuck->look,
+			relative->process);
 	}
 	add_need(relative, NEEDS_END, wakers);
 }
@@ -130,12 +111,12 @@ static void need_child(const struct stuck *stuck, struct relative *relative, pid
 {
 	pid_t children[PROCESSES];
 	struct found_processes found = {children, 0, PROCESSES, true};
-	uint32_t wakers = bit_of(stuck, child);
+	uint32_t wakers = thrum__adapt_ends_bit(&stuck->look, child);
 
 	if (child <= 0)
 		thrum__adapt_process_children(relative->process, &found);
 	for (unsigned i = 0; i < found.count; i++)
-		wakers |= bit_of(stuck, children[i]);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, children[i]);
 	add_need(relative, NEEDS_CHILD, found.is_whole ? wakers : 0);
 }
 
@@ -148,7 +129,7 @@ static void need_lock(const struct stuck *stuck, struct relative *relative,
 	uint32_t wakers = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		wakers |= bit_of(stuck, holders[i].process);
+		wakers |= thrum__adapt_ends_bit(&stuck->look, holders[i].process);
 	add_need(relative, NEEDS_LOCK, wakers);
 }
 
@@ -157,18 +138,17 @@ static bool need_ipc(struct stuck *stuck, struct relative *relative, uint32_t ti
 	const struct process_call *call)
 {
 	struct ipc_need need;
-	uint32_t wakers, by;
 
-	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need, &wakers, &by))
+	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need))
 		return false;
 	stuck->has_ipc = true;
 	if (relative->sort == NEEDS_NOTHING)
 		relative->ipc = need;
-	if (relative->sort == NEEDS_NOTHING && wakers) {
+	if (relative->sort == NEEDS_NOTHING && need.wakers) {
 		relative->sort = NEEDS_IPC;
-		relative->by = by;
+		relative->by = need.by;
 	}
-	add_need(relative, NEEDS_IPC, wakers);
+	add_need(relative, NEEDS_IPC, need.wakers);
 	return true;
 }
 
@@ -275,7 +255,7 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 	const struct process_call *call)
 {
-	uint64_t sum = mixed((uint64_t)process << 32 | tid, call->number), ran;
+	uint64_t sum = mixed(set_thread(process, tid), call->number), ran;
 	uint32_t turn = thrum__adapt_ipc_turn(process, tid);
 	uint32_t waits;
 	int fd;
@@ -295,10 +275,12 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 /* A thread of this process that waits for a child, or a lock, without looking. */
 static void note_other(struct stuck *stuck, uint32_t tid, enum need_sort sort, uint32_t by)
 {
-	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
-		if (atomic_load(&t->tid) == tid && stuck->other_count < OTHERS)
-			stuck->others[stuck->other_count++] =
-				(struct other_wait){atomic_load(&t->outside), sort, by};
+	const struct thread *thread = thrum__adapt_thread_of(tid);
+
+	if (thread && stuck->other_count < OTHERS)
+		stuck->others[stuck->other_count++] = (struct other_wait){atomic_load(
+										  &thread->outside),
+			sort, by};
 }
 
 static void look_at_thread(void *context, int directory, const char *name)
@@ -325,7 +307,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	own.looks = relative->looks ||
 		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) &&
 			fd >= 0) ||
-		thrum__adapt_set_wait_is_looked((uint64_t)relative->process << 32 | tid);
+		thrum__adapt_set_wait_is_looked(set_thread(relative->process, tid));
 	need_of_call(stuck, &own, tid, &call);
 	sum = sum_of(stuck, relative->process, tid, &call);
 	own.is_open |= sum == 0;
@@ -376,7 +358,7 @@ bool thrum__adapt_stuck_has_stranger(const struct stuck *stuck)
 	bool has = stuck->has_ipc && thrum__adapt_ipc_has_orphans(&stuck->look);
 
 	for (unsigned i = 0; i < stuck->end_count && !has; i++)
-		has = stuck->bits >> stuck->ends[i].relative & 1 &&
+		has = stuck->bits & stuck->ends[i].waiter &&
 			thrum__adapt_ends_elsewhere(&stuck->look, &stuck->ends[i].end);
 	return has;
 }
@@ -389,7 +371,7 @@ static void need_own(struct stuck *stuck, const struct end *end, const pid_t *ch
 	if (end)
 		need_end(stuck, self, end);
 	for (unsigned i = 0; i < count; i++)
-		add_need(self, NEEDS_CHILD, bit_of(stuck, children[i]));
+		add_need(self, NEEDS_CHILD, thrum__adapt_ends_bit(&stuck->look, children[i]));
 	if (count > 0)
 		self->by = self->wakers;
 }
@@ -488,12 +470,9 @@ struct telling {
 /* The thread of this process that should use an end: the one that did so last. */
 static thrum_task user_of(const struct telling *telling, const struct end *end, int at)
 {
-	uint32_t tid = thrum__adapt_pipe_user(at, end->writes);
+	const struct thread *last = thrum__adapt_thread_of(thrum__adapt_pipe_user(at, end->writes));
 
-	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
-		if (atomic_load(&t->tid) == tid && atomic_load(&t->task))
-			return atomic_load(&t->task);
-	return telling->wait->task;
+	return last && atomic_load(&last->task) ? atomic_load(&last->task) : telling->wait->task;
 }
 
 /* Makes the task of what a process should do for `relative`, and doesn't: this one, or the relative
@@ -517,8 +496,7 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 	else
 		*thrum__adapt_put_process(stpcpy(label, "release of the file's lock for "),
 			relative->process) = '\0';
-	task = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK, label, telling->wait->caller);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_ends_missing(telling->wait, label, telling->wait->caller);
 	if (is_self && relative->sort != NEEDS_IPC)
 		thrum_task_wait(task, telling->wait->task);
 	return task;
@@ -527,8 +505,8 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 /* Records that a task waits for those who could end the wait. */
 static void tell_by(struct telling *telling, thrum_task waits, const struct relative *relative)
 {
-	uint32_t own = bit_of(telling->stuck, relative->process);
-	/* It waits for others first of all. */
+	uint32_t own = thrum__adapt_ends_bit(&telling->stuck->look, relative->process);
+	/* If others could end the wait, too, it is told as a wait for them. */
 	uint32_t by = relative->by & ~own ? relative->by & ~own : relative->by;
 
 	for (unsigned i = 0; i < telling->stuck->look.count; i++) {

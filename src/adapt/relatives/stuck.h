@@ -17,15 +17,16 @@ enum need_sort {
 /* This process, or one of its relatives. */
 struct relative {
 	pid_t process;
-	bool is_open;        /* something may happen in it */
-	bool looks;          /* one of its threads looks, too, and may tell */
-	uint32_t wakers;     /* bits by its list's order: those for which its threads wait */
-	uint64_t sum;        /* differs if one of its threads has run */
-	enum need_sort sort; /* of the first wait for others that was found, */
-	uint32_t by;         /* those who could end that one, */
+	bool is_open;    /* something may happen in it */
+	bool looks;      /* one of its threads looks, too, and may tell */
+	uint32_t wakers; /* bits by its list's order: those for which its threads wait */
+	uint64_t sum;    /* differs if one of its threads has run */
+	/* The first of its waits for others that was found: its sort, who could end it, and for what it is. */
+	enum need_sort sort;
+	uint32_t by;
 	struct end end;
 	struct ipc_need ipc;
-	int at[2]; /* and the descriptors of the end in this process, and in the relative itself */
+	int at[2]; /* the end's descriptors: in this process, and in the relative itself */
 };
 
 /* A thread of this process that waits for a child or a lock, and doesn't look. */
@@ -45,9 +46,9 @@ struct stuck {
 	struct other_wait others[OTHERS];
 	unsigned other_count;
 	struct {
-		unsigned relative;
+		uint32_t waiter; /* the bit of a relative that waits for it */
 		struct end end;
-	} ends[PROCESSES]; /* for which threads wait */
+	} ends[PROCESSES];
 	unsigned end_count;
 	bool has_ipc;    /* a thread waits for what processes share without an end */
 	bool is_blurred; /* a relative looks just now, and so seems to run */

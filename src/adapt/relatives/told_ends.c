@@ -24,6 +24,14 @@ thrum_task thrum__adapt_ends_make(struct wait *wait, enum thrum_kind kind, const
 	return task;
 }
 
+thrum_task thrum__adapt_ends_missing(struct wait *wait, const char *label, const void *caller)
+{
+	thrum_task task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, caller);
+
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look,
 	const struct end *end, const struct holder *holder, int fd)
 {
@@ -49,36 +57,26 @@ static thrum_task make_lock(struct wait *wait, const struct look *look,
 	const struct forked_wait *lock)
 {
 	char label[FORKED_TEXT];
-	thrum_task task;
 
 	thrum__adapt_forked_label(label, look->self, lock);
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label,
-		lock->caller ? lock->caller : wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, lock->caller ? lock->caller : wait->caller);
 }
 
 thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(label, "SIGCONT for stopped "), process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 static thrum_task make_signal(struct wait *wait, const struct step *step)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
 	char *to = thrum__adapt_put_signal(label, step->signal);
-	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(to, " held back by "), step->process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 #define PLACES 10 /* tasks of a wait after which no more are made for places */
@@ -207,21 +205,16 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 	return task;
 }
 
-static const struct unheard heard = {0, UNHEARD_NOT, 0, 0};
-
 /* Makes the task of a process that doesn't hear a signal which should end it. */
 static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
-	thrum_task task;
 
 	to = thrum__adapt_put_process_name(label, process);
 	to = stpcpy(to, unheard->how == UNHEARD_BLOCKED ? ", which blocks " : ", which ignores ");
 	to = thrum__adapt_put_signal(to, unheard->number);
 	*thrum__adapt_put_starter(to, process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
+	return thrum__adapt_ends_missing(wait, label, wait->caller);
 }
 
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
@@ -249,7 +242,7 @@ void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t pr
 {
 	struct named named = {.count = 0};
 
-	tell_process(wait, look, &named, process, &heard);
+	tell_process(wait, look, &named, process, &UNHEARD_NONE);
 }
 
 bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
@@ -273,7 +266,7 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
 				is_vain &= tell_process(wait, look, &named, holders[i].process,
-					&heard);
+					&UNHEARD_NONE);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source,
 			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));

@@ -91,21 +91,16 @@ static bool is_short_sleep(pid_t process, const struct process_call *call)
 	uintptr_t at = 0;
 
 	switch (call->number) {
-	case SYS_futex:
-	case SYS_ppoll:
-	case SYS_epoll_pwait:
-#ifdef SYS_poll
-	case SYS_poll:
-	case SYS_epoll_wait:
-#endif
-		return !thrum__adapt_call_is_endless(call);
+	case SYS_futex: return !thrum__adapt_call_is_endless(call);
 #ifdef SYS_select
 	case SYS_select:
 #endif
 	case SYS_pselect6: return call->arguments[4] != 0;
 	case SYS_nanosleep: at = call->arguments[0]; break;
 	case SYS_clock_nanosleep: at = call->arguments[1] ? 0 : call->arguments[2]; break;
-	default: return false;
+	default:
+		return (thrum__adapt_call_is_poll(call) || thrum__adapt_call_is_epoll(call)) &&
+			!thrum__adapt_call_is_endless(call);
 	}
 	/* Until when it sleeps with TIMER_ABSTIME isn't looked at. */
 	return !at || !thrum__adapt_process_copy(process, at, &length, sizeof length) ||
@@ -132,7 +127,7 @@ bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard 
 struct unheard thrum__adapt_find_unheard(pid_t process)
 {
 	struct process_signals signals;
-	struct unheard found = {0, UNHEARD_NOT, 0, 0};
+	struct unheard found = UNHEARD_NONE;
 	pid_t group;
 
 	if (!thrum__adapt_has_sent() || !thrum__adapt_process_signals(process, &signals))
@@ -143,7 +138,7 @@ struct unheard thrum__adapt_find_unheard(pid_t process)
 		found.how = judge(process, group, number, &signals);
 	}
 	if (found.how == UNHEARD_NOT)
-		return (struct unheard){0, UNHEARD_NOT, 0, 0};
+		return UNHEARD_NONE;
 	found.since = rough_time();
 	found.sleep = sleep_of(process);
 	return found;

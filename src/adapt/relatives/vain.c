@@ -29,15 +29,6 @@ static uintptr_t find_looker(const _Atomic uintptr_t lookers[LOOKERS],
 	return 0;
 }
 
-static bool is_poll(const struct process_call *call)
-{
-#ifdef SYS_poll
-	if (call->number == SYS_poll)
-		return true;
-#endif
-	return call->number == SYS_ppoll;
-}
-
 bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
 	const struct process_call *call, int *fd)
 {
@@ -45,7 +36,8 @@ bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
 	struct pollfd one;
 	uintptr_t looker;
 
-	if (!is_poll(call) || !thrum__adapt_process_is_copy(look->self, process) ||
+	if (!thrum__adapt_call_is_poll(call) ||
+		!thrum__adapt_process_is_copy(look->self, process) ||
 		!thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_lookers, lookers,
 			sizeof lookers) ||
 		!(looker = find_looker(lookers, call)) ||
@@ -68,13 +60,9 @@ int thrum__adapt_vain_descriptor(const struct look *look, pid_t process,
 	case SYS_write:
 	case SYS_sendto:
 	case SYS_sendmsg: *writes = true; return (int)call->arguments[0];
-#ifdef SYS_poll
-	case SYS_poll:
-#endif
-	case SYS_ppoll: break;
-	default: return -1;
+	default: break;
 	}
-	if (call->arguments[1] != 1 ||
+	if (!thrum__adapt_call_is_poll(call) || call->arguments[1] != 1 ||
 		!(thrum__adapt_call_is_endless(call) ||
 			thrum__adapt_vain_looker(look, process, call, NULL)) ||
 		!thrum__adapt_process_copy(process, call->arguments[0], &one, sizeof one))
@@ -137,7 +125,7 @@ static enum limit limit_of(const struct look *look, pid_t process, const struct 
 	enum limit limit = LIMIT_UNKNOWN;
 	int of, copy = -1;
 
-	if (is_poll(call))
+	if (thrum__adapt_call_is_poll(call))
 		return ENDLESS; /* as vain_descriptor saw */
 	if (process == look->self)
 		return thrum__adapt_socket_limit(fd, writes);
@@ -183,7 +171,7 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
 		return limit == ENDLESS &&
 			thrum__adapt_socket_other(file.stx_ino, &end->inode, &end->listens) &&
-			!(end->listens && process == look->self); /* accepts.c tells those */
+			!(end->listens && process == look->self); /* is_asked() tells those */
 	end->inode = other.st_ino;
 	return true;
 }
@@ -216,18 +204,11 @@ static bool is_idle(pid_t process)
 
 	if (!thrum__adapt_process_call(process, 0, &call))
 		return false;
-	switch (call.number) {
-#ifdef SYS_pause
-	case SYS_pause:
-#endif
-	case SYS_rt_sigsuspend: break;
-	case SYS_ppoll:
-		if (call.arguments[1] == 0 && call.arguments[2] == 0)
-			break;
-		return false;
-	default: return false;
-	}
-	return thrum__adapt_process_is_single(process) &&
+	/* An adapter waits in ppoll() instead of sigsuspend(). */
+	return (thrum__adapt_call_is_pause(&call) ||
+		       (call.number == SYS_ppoll && call.arguments[1] == 0 &&
+			       call.arguments[2] == 0)) &&
+		thrum__adapt_process_is_single(process) &&
 		!thrum__adapt_process_has_handlers(process);
 }
 
@@ -251,7 +232,7 @@ struct judged {
 static void judge(struct judged *judged, const struct step *step, const struct holder *holder,
 	bool is_vain)
 {
-	/* The process waits for others first of all. */
+	/* Another one that holds it says more than the process that waits. */
 	if (is_vain && (!judged->left || judged->left->process == step->process))
 		judged->left = holder;
 	else if (!is_vain && judged->ables++ == 0)

@@ -52,9 +52,7 @@ static void look(void)
 		return;
 	strcpy(thrum__adapt_put_number(strchr(label, '\0'), (uint64_t)count),
 		count == 1 ? " opens a FIFO" : " open FIFOs");
-	task = thrum__create(thrum__adapt_site(atomic_load(&latest_caller)), THRUM_KIND_TASK,
-		label);
-	thrum_task_should_resolve(task);
+	task = thrum__adapt_missing(label, atomic_load(&latest_caller));
 	thrum_task_wait(atomic_load(&latest), task);
 	if (!atomic_compare_exchange_strong(&told, &none, task))
 		thrum_task_resolve(task);

@@ -27,7 +27,7 @@ static struct stopped {
 	int64_t since;
 	thrum_task task; /* that tells of it, or NONE */
 } stopped[STOPPED_MAX];
-static _Atomic unsigned used; /* no entry from this one on was ever used */
+static _Atomic int used; /* no entry from this one on was ever used */
 
 REAL(uv_fileno)
 REAL(uv_is_active)
@@ -40,7 +40,7 @@ REAL(uv_walk)
 
 static struct stopped *find(const uv_stream_t *handle)
 {
-	for (unsigned i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
+	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
 		if (atomic_load_explicit(&stopped[i].handle, memory_order_relaxed) == handle)
 			return &stopped[i];
 	return NULL;
@@ -61,9 +61,8 @@ static thrum_task look(int epoll, bool is_waiting);
 
 static void note(uv_stream_t *handle, const void *caller)
 {
-	for (unsigned i = 0; i < STOPPED_MAX; i++) {
+	for (int i = 0; i < STOPPED_MAX; i++) {
 		uv_stream_t *expected = NULL;
-		unsigned known = atomic_load(&used);
 
 		if (!atomic_compare_exchange_strong(&stopped[i].handle, &expected, handle))
 			continue;
@@ -72,8 +71,7 @@ static void note(uv_stream_t *handle, const void *caller)
 		stopped[i].caller = caller;
 		stopped[i].since = rough_time();
 		stopped[i].task = THRUM_TASK_NONE;
-		while (known <= i && !atomic_compare_exchange_weak(&used, &known, i + 1))
-			;
+		raise_to(&used, i + 1);
 		atomic_store(&thrum__adapt_stops_streams, true);
 		thrum__adapt_look_also(look);
 		return;
@@ -176,7 +174,7 @@ static void look_at(struct stopped *one, uv_stream_t *handle)
 static thrum_task look(int epoll, bool is_waiting)
 {
 	(void)is_waiting;
-	for (unsigned i = 0; i < atomic_load(&used); i++) {
+	for (int i = 0; i < atomic_load(&used); i++) {
 		uv_stream_t *handle = atomic_load(&stopped[i].handle);
 
 		if (handle && stopped[i].epoll == epoll && stopped[i].process == getpid())

@@ -65,8 +65,7 @@ static int find_lines(struct lines *lines)
 	if (!lines->task || !lines->start || !lines->end || !lines->flags || !lines->class ||
 		!lines->row_of || thrum__slow_heads_make(model, &lines->heads) < 0)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
+	THRUM__EACH_TASK (model, i)
 		if (thrum__family_is_line(family, i))
 			add_line(lines, i);
 	free(lines->heads);
@@ -217,8 +216,7 @@ static void note_rows(struct lines *lines)
 	const struct thrum__family *family = &lines->bands->family;
 	const struct thrum__model *model = lines->bands->model;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		uint32_t worker = thrum__family_worker(family, i);
 
 		if (worker != THRUM__NONE && worker != i)

@@ -115,15 +115,13 @@ static int find_ups(struct thrum__family *family)
 		return -THRUM_E_MEMORY;
 	memset(before, 0xff, family->places.count * sizeof *before);
 	find_waiters(family);
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		uint32_t next = known(model, THRUM__TASK(model, i, became));
 
 		if (next != THRUM__NONE)
 			before[thrum__place(&family->places, next)] = i;
 	}
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		uint32_t place = thrum__place(&family->places, i), *up = &family->up[place];
 
 		if (*up == THRUM__NONE && THRUM__TASK(model, i, became) != THRUM__NONE &&
@@ -171,8 +169,7 @@ static void find_owners(struct thrum__family *family)
 {
 	const struct thrum__model *model = family->model;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
+	THRUM__EACH_TASK (model, i)
 		if (family->owner[thrum__place(&family->places, i)] == THRUM__NONE) {
 			if (is_lane(model, i))
 				family->owner[thrum__place(&family->places, i)] = NOBODY;
@@ -271,8 +268,7 @@ static int find_groups(struct thrum__family *family)
 	memset(family->group, 0xff, family->places.count * sizeof *family->group);
 	memset(family->owner, 0xff, family->places.count * sizeof *family->owner);
 	memset(family->continued, 0, (family->places.count / 32 + 1) * sizeof *family->continued);
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
+	THRUM__EACH_TASK (model, i)
 		if (is_grouped(family, i) &&
 			add_to_group(family, cache, i,
 				&family->group[thrum__place(&family->places, i)]) < 0) {
@@ -280,8 +276,7 @@ static int find_groups(struct thrum__family *family)
 			return -THRUM_E_MEMORY;
 		}
 	free(cache);
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
+	THRUM__EACH_TASK (model, i)
 		if (family->group[thrum__place(&family->places, i)] != THRUM__NONE)
 			note_continued(family, i);
 	return 0;

@@ -50,8 +50,7 @@ static void count_lines(struct thrum__family *family)
 {
 	const struct thrum__model *model = family->model;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		struct thrum__group *group;
 		uint32_t heir;
 		int64_t end;
@@ -92,8 +91,7 @@ static int find_parents(struct thrum__family *family)
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; round == 1 && i < family->group_count; i++)
 			votes[i].count = 0;
-		for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-			i = thrum__analyse_next_task(model, i + 1)) {
+		THRUM__EACH_TASK (model, i) {
 			uint32_t *group = &owning[thrum__place(&family->places, i)];
 			struct vote *vote;
 

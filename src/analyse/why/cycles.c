@@ -484,10 +484,12 @@ static void add_deadlock(struct net *net, uint32_t number)
 		} else if (finding && at < net->left) {
 			thrum__why_add_holders(search, finding, task, net->nodes[next].task);
 		} else if (finding && at < net->first_lane) {
-			thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, task,
-				thrum__why_known(search->model, net->nodes[next].task),
-				since_of(net, at), THRUM__NONE);
-			finding->steps[finding->step_count - 1].more = net->nodes[at].count - 1;
+			thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE,
+						    task,
+						    thrum__why_known(search->model,
+							    net->nodes[next].task),
+						    since_of(net, at), THRUM__NONE),
+				net->nodes[at].count - 1);
 		}
 		at = next;
 	} while (at != first);

@@ -124,8 +124,7 @@ static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknow
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		switch (THRUM__EDGE(model, edge, kind)) {
@@ -363,8 +362,7 @@ static bool is_expected(const struct thrum__model *model, uint32_t task)
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 	bool is_awaited = false;
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
@@ -427,9 +425,7 @@ static int find_unseen(struct thrum__search *search)
 	const struct thrum__model *model = search->model;
 	struct habit *habits = NULL;
 
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
+	THRUM__WHY_EACH (search, task, THRUM__SORT_FAILED) {
 		if (!is_unseen(search, task))
 			continue;
 		if (!habits)
@@ -448,8 +444,7 @@ int thrum__why_find_ended(struct thrum__search *search)
 	const unsigned sorts = THRUM__SORT_READY | THRUM__SORT_FAILED;
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, sorts)) {
+	THRUM__WHY_EACH (search, task, sorts) {
 		switch (THRUM__TASK(model, task, state)) {
 		case THRUM__STATE_PENDING:
 			if (!thrum__model_is_gone(model, task))

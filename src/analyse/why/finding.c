@@ -104,18 +104,22 @@ struct thrum__finding *thrum__why_find_alike(struct thrum__search *search, int c
 	return NULL;
 }
 
-void thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task, uint32_t other,
-	int64_t time, uint32_t edge)
+struct thrum__step *thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task,
+	uint32_t other, int64_t time, uint32_t edge)
 {
+	struct thrum__step *step = &finding->steps[finding->step_count];
+
 	if (finding->step_count == THRUM__STEPS_MAX)
-		return;
-	finding->steps[finding->step_count++] = (struct thrum__step){
+		return NULL;
+	finding->step_count++;
+	*step = (struct thrum__step){
 		.kind = (uint8_t)kind,
 		.task = task,
 		.other = other,
 		.time = time,
 		.edge = edge,
 	};
+	return step;
 }
 
 /* The task as which people know a holder. */

@@ -94,7 +94,7 @@ bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
 {
 	const struct thrum__lane *at = &model->lanes[lane];
-	uint32_t task = at->running == THRUM__NONE ? at->task : at->running;
+	uint32_t task = thrum__why_task_of_lane(at);
 
 	return thrum__model_has_row(&model->tasks, task) &&
 			thrum__why_rests_for(model, thrum__why_resting(model, at),
@@ -181,13 +181,8 @@ static bool may_be_left(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 
-	switch (THRUM__TASK(model, task, kind)) {
-	case THRUM_KIND_REQUEST:
-	case THRUM_KIND_TIMER:
-	case THRUM_KIND_HANDLE: return false;
-	default: break;
-	}
-	return thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
+	return !thrum__why_is_outside(model, task) &&
+		thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
 		!thrum__analyse_task_is_object(model, task) &&
 		!thrum__analyse_task_is_lane(model, task) &&
 		!thrum__analyse_task_is_running(model, task) &&
@@ -262,8 +257,7 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 		if (key != THRUM__NONE)
 			by_key[key].is_wanted = true;
 	}
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		count_task(search, by_key, by_kind, task);
 	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
 		uint32_t task = graph->waits[i].on;

@@ -93,6 +93,12 @@ static inline uint32_t thrum__why_next(const struct thrum__search *search, uint3
 		: thrum__why_candidate(search->model, places, search->sorts, task, sorts);
 }
 
+/* for (uint32_t task = …; …): all tasks of these sorts. */
+#define THRUM__WHY_EACH(search, task, sorts) \
+	for (uint32_t task = thrum__why_next(search, 0, sorts); \
+		task < (search)->model->tasks.count; \
+		task = thrum__why_next(search, task + 1, sorts))
+
 /* Adds a finding about a task, without steps. Returns NULL if the class has enough of them. The
  * pointer is valid until the searches end. */
 struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,
@@ -107,9 +113,16 @@ bool thrum__why_are_named_alike(const struct thrum__model *, uint32_t a, uint32_
 /* Returns the finding of that class about this task or one like it, or NULL. */
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, uint32_t task);
 
-/* Adds a step to a finding; does nothing if it already has THRUM__STEPS_MAX. */
-void thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
-	int64_t time, uint32_t edge);
+/* Adds a step to a finding. Returns it; NULL: there is no room, as the finding has THRUM__STEPS_MAX. */
+struct thrum__step *thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task,
+	uint32_t other, int64_t time, uint32_t edge);
+
+/* Sets what more is to be told in a step, unless that is NULL. */
+static inline void thrum__why_set_more(struct thrum__step *step, uint32_t more)
+{
+	if (step)
+		step->more = more;
+}
 
 /* Adds steps for those who hold a lock that some task waits for: that of `first` before the others,
  * unless it is NONE. At most three; the last says how many more there are. */
@@ -185,6 +198,8 @@ uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *us
 /* Returns the task that ended all tasks like this one, if it was always the same: also a thread on
  * which they ran. It may have ended. NONE: there is none. */
 uint32_t thrum__why_steady_ender(struct thrum__search *, uint32_t task);
+
+#define THRUM__WHY_NO_BLAME ((struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE})
 
 #define THRUM__SERVERS_MAX 32
 
@@ -300,7 +315,19 @@ THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
+/* The task that a lane runs, or else its own. */
+static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)
+{
+	return lane->running == THRUM__NONE ? lane->task : lane->running;
+}
+
 /* ---- Tasks (tasks.c) ------------------------------------------------------------------------ */
+
+/* Whether a task is a request, a timer or a handle: something outside the program ends it. */
+bool thrum__why_is_outside(const struct thrum__model *, uint32_t task);
+
+/* Whether a task ends without the program: it is one of those, or it is due at a time. */
+bool thrum__why_ends_by_itself(const struct thrum__model *, uint32_t task);
 
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,

@@ -245,8 +245,7 @@ uint32_t thrum__why_peers_waiter(const struct thrum__model *model, uint32_t task
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < WAITER_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, WAITER_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task)

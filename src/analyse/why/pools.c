@@ -84,9 +84,7 @@ static void find_names(const struct thrum__search *search, uint32_t *threads)
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		threads[i] = model->lanes[i].task;
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED)) {
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED) {
 		uint32_t run = THRUM__TASK(model, task, run);
 
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
@@ -123,8 +121,7 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 	unsigned sorts = THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE;
 	uint32_t found = THRUM__NONE;
 
-	for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, sorts)) {
+	THRUM__WHY_EACH (search, task, sorts) {
 		uint32_t key = thrum__why_peers_key(&search->peers, task);
 
 		if (!is_queued(model, task) ||
@@ -156,9 +153,9 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 		*thrum__cause(search, pool->tasks[i]) = search->findings->count - 1;
 		thrum__why_mark(search, pool->tasks[i], THRUM__MARK_STUCK);
 	}
-	thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, queued, thread,
-		THRUM__TASK(search->model, queued, created), THRUM__NONE);
-	finding->steps[finding->step_count - 1].more = pool->count - 1;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, queued, thread,
+				    THRUM__TASK(search->model, queued, created), THRUM__NONE),
+		pool->count - 1);
 	*thrum__cause(search, queued) = search->findings->count - 1;
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
 }

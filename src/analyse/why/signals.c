@@ -36,8 +36,7 @@ static void look_before(const struct thrum__model *model, uint32_t edge, bool *i
 {
 	*is_heard = *is_harmless = false;
 	edge = THRUM__EDGE(model, edge, prev_in);
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
 		if (THRUM__EDGE(model, edge, value) != 0)

@@ -245,6 +245,22 @@ static bool is_waiting(const struct thrum__search *search, const struct hog *hog
 	return waits.count > 0 && waits.waits[0].since >= hog->start;
 }
 
+/* Blames tasks that ran before one that was ready first. Returns whether there are enough of them. */
+static bool blame_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
+{
+	struct hog all;
+
+	if (delay->kind != THRUM__DELAY_MARKED || delay->ran - delay->ready < UNFAIR)
+		return false;
+	all = find_overtakers(search, delay);
+	if (all.runs < OVERTAKERS_MIN || all.total < UNFAIR ||
+		all.total < (all.until - delay->ready) / 2)
+		return false;
+	add_delay(search, delay, &all, THRUM__STEP_OVERTAKES,
+		delay->has_run ? THRUM__POSSIBLE : delay->certainty);
+	return true;
+}
+
 bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
@@ -256,18 +272,9 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 		return false;
 	is_known = tells_idleness(model, delay->lane);
 	hog = find_hog(search, delay);
-	if (hog.task == THRUM__NONE || hog.total < (hog.until - delay->ready) / 5 * 4) {
-		if (delay->kind != THRUM__DELAY_MARKED || delay->ran - delay->ready < UNFAIR)
-			return false;
-		hog = find_overtakers(search, delay);
-		if (hog.runs < OVERTAKERS_MIN || hog.total < UNFAIR ||
-			hog.total < (hog.until - delay->ready) / 2)
-			return false;
-		add_delay(search, delay, &hog, THRUM__STEP_OVERTAKES,
-			delay->has_run ? THRUM__POSSIBLE : certainty);
-		return true;
-	}
-	/* It is the turn of one after the other like it: that each takes long may be the machine's doing. */
+	if (hog.task == THRUM__NONE || hog.total < (hog.until - delay->ready) / 5 * 4)
+		return blame_overtakers(search, delay);
+	/* Where tasks that are alike take turns, the machine may be to blame that each turn is long. */
 	if (delay->has_run && delay->ran - delay->ready < UNFAIR &&
 		thrum__why_are_peers(search, hog.task, delay->task))
 		return false;

@@ -43,6 +43,21 @@ bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
 	return false;
 }
 
+bool thrum__why_is_outside(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return true;
+	default: return false;
+	}
+}
+
+bool thrum__why_ends_by_itself(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__why_is_outside(model, task) || thrum__why_due_of(model, task) >= 0;
+}
+
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",

@@ -14,8 +14,7 @@
 bool thrum__why_awaits_outside(const struct thrum__model *model, const char *const *own,
 	size_t count, bool by_timers)
 {
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		int kind = THRUM__TASK(model, task, kind);
 
 		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_HANDLE ||
@@ -81,8 +80,7 @@ uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condit
 	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
 	int64_t longest = 0, next = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)

@@ -148,8 +148,7 @@ static bool is_awaited(const struct thrum__search *search, uint32_t task)
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
@@ -222,8 +221,7 @@ int thrum__why_find_endless(struct thrum__search *search)
 			search->endless = lanes[i].task;
 			search->endless_since = lanes[i].start;
 		}
-		for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
-			task = thrum__why_next(search, task + 1, sorts))
+		THRUM__WHY_EACH (search, task, sorts)
 			if (thrum__analyse_task_is_pending(model, task) &&
 				*thrum__cause(search, task) == THRUM__NONE &&
 				has_no_turn(search, lanes, task, &delay))

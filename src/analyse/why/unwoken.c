@@ -43,8 +43,7 @@ static uint32_t woken_instead(const struct thrum__model *model, uint32_t source,
 {
 	uint32_t edge = THRUM__TASK(model, source, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
@@ -65,8 +64,7 @@ static bool do_peers_go_on(const struct thrum__search *search, uint32_t task)
 	if (!peer || peer->ended < PEERS_MIN || !thrum__model_has_row(&model->tasks, peer->sample))
 		return false;
 	edge = THRUM__TASK(model, peer->sample, edge_out);
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			return went_on(model, peer->sample, THRUM__EDGE(model, edge, time));
 	return false;
@@ -105,11 +103,7 @@ static void check_task(struct thrum__search *search, uint32_t task)
 
 int thrum__why_find_unwoken(struct thrum__search *search)
 {
-	const struct thrum__model *model = search->model;
-
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_READY);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_READY))
+	THRUM__WHY_EACH (search, task, THRUM__SORT_READY)
 		check_task(search, task);
 	return 0;
 }

@@ -104,8 +104,7 @@ static uint32_t last_over(const struct thrum__model *model, uint32_t lane, int64
 /* The next signal of an object, from this edge on, back in time; else NONE. */
 static uint32_t signal_from(const struct thrum__model *model, uint32_t edge)
 {
-	for (int i = 0; i < EDGES_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
 			return edge;
 	return THRUM__NONE;
@@ -116,8 +115,7 @@ static uint32_t signalled_by(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	for (int i = 0; i < EDGES_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
 			return THRUM__EDGE(model, edge, to);
 	return THRUM__NONE;
@@ -452,12 +450,11 @@ void thrum__why_add_again(struct thrum__finding *finding, const struct thrum__mo
 	uint32_t task, uint32_t other, unsigned count)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
-	unsigned at = finding->step_count;
+	int64_t start = thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
+								: THRUM__TASK(model, task, last);
+	struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_NOT_AGAIN, task, other,
+		start, THRUM__NONE);
 
-	thrum__why_add_step(finding, THRUM__STEP_NOT_AGAIN, task, other,
-		thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
-							: THRUM__TASK(model, task, last),
-		THRUM__NONE);
-	if (at < finding->step_count && had_time_out(model, task, finding->steps[at].time))
-		finding->steps[at].more = count;
+	if (had_time_out(model, task, start))
+		thrum__why_set_more(step, count);
 }

@@ -30,8 +30,7 @@ static unsigned last_round(const struct thrum__model *model, uint32_t barrier,
 	unsigned count = 0;
 
 	*waiting = 0;
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int kind = THRUM__EDGE(model, edge, kind);
 

@@ -149,6 +149,15 @@ static struct thrum__why_blame blame_ended(const struct thrum__model *model, uin
 	}
 }
 
+/* Whether a task failed or was cancelled before a time. */
+static bool is_failed(const struct thrum__model *model, uint32_t task, int64_t before)
+{
+	int state = THRUM__TASK(model, task, state);
+
+	return (state == THRUM__STATE_FAILED || state == THRUM__STATE_CANCELLED) &&
+		THRUM__TASK(model, task, end) < before;
+}
+
 /* A task that failed or was cancelled and whose end nobody read: the task's own child, or another
  * child of its creator. NONE if none was by the time `before`. */
 static uint32_t failed_relative(struct thrum__search *search, uint32_t task, int64_t before)
@@ -167,10 +176,7 @@ static uint32_t failed_relative(struct thrum__search *search, uint32_t task, int
 		if (!thrum__model_has_row(&model->tasks, i))
 			continue;
 		by = THRUM__TASK(model, i, creator);
-		if ((by == task || (has_family && by == creator)) &&
-			THRUM__TASK(model, i, end) < before &&
-			(THRUM__TASK(model, i, state) == THRUM__STATE_FAILED ||
-				THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED) &&
+		if ((by == task || (has_family && by == creator)) && is_failed(model, i, before) &&
 			thrum__why_edge_to(model, i, THRUM__EDGE_READ) == THRUM__NONE)
 			return i;
 	}
@@ -187,22 +193,12 @@ static bool has_ended(const struct thrum__model *model, uint32_t task, int64_t b
 
 /* ---- Failures that end elsewhere ----------------------------------------------------------- */
 
-/* Whether a task failed or was cancelled before a time. */
-static bool is_failed(const struct thrum__model *model, uint32_t task, int64_t before)
-{
-	int state = THRUM__TASK(model, task, state);
-
-	return (state == THRUM__STATE_FAILED || state == THRUM__STATE_CANCELLED) &&
-		THRUM__TASK(model, task, end) < before;
-}
-
 /* The task that a task read last, if that failed or was cancelled as well; else NONE. */
 static uint32_t failed_source(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
@@ -259,8 +255,7 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server, uin
 
 	if (key == THRUM__NONE || THRUM__TASK(model, server, state) != THRUM__STATE_RESOLVED)
 		return THRUM__NONE;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	THRUM__EACH_TASK (model, i) {
 		uint32_t origin;
 
 		if (search->budget == 0)
@@ -293,7 +288,7 @@ struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, ui
 		if (task != THRUM__NONE)
 			return blame_ended(search->model, task, object);
 	}
-	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+	return THRUM__WHY_NO_BLAME;
 }
 
 /* The same for those who served an object that is like this one. */
@@ -310,7 +305,7 @@ static struct thrum__why_blame blame_like_servers(struct thrum__search *search, 
 		if (task != THRUM__NONE && is_sure)
 			return blame_ended(search->model, task, object);
 	}
-	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+	return THRUM__WHY_NO_BLAME;
 }
 
 struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
@@ -318,7 +313,7 @@ struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
 {
 	const struct thrum__model *model = search->model;
 	uint32_t leaf = path->leaf, from = leaf > BEFORE ? leaf - BEFORE : 0;
-	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct thrum__why_blame blame = THRUM__WHY_NO_BLAME;
 	struct thrum__why_servers servers;
 
 	if (path->length == 0 || THRUM__TASK(model, leaf, kind) != THRUM_KIND_CONDITION)
@@ -339,8 +334,7 @@ static uint32_t source_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), source = THRUM__NONE;
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			source = THRUM__EDGE(model, edge, to);
 	return thrum__model_has_row(&model->tasks, source) ? thrum__model_heir(model, source)
@@ -404,7 +398,7 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 				? THRUM__STEP_MAKER_ENDED
 				: blame_ended(model, maker, task).kind,
 			maker, task};
-	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+	return THRUM__WHY_NO_BLAME;
 }
 
 /* The task that ended the one with which this one ended; NONE if that isn't known. */

@@ -20,8 +20,7 @@ static bool owes(const struct thrum__model *model, uint32_t task, uint32_t objec
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX &&
 		THRUM__TASK(model, object, kind) != THRUM_KIND_STREAM)
 		return true;
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
 			THRUM__EDGE(model, edge, from) == task)
 			return true;

@@ -185,8 +185,7 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 	*edge = THRUM__NONE;
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX || key == THRUM__NONE)
 		return THRUM__NONE;
-	for (unsigned i = 0; i < TAKES_BACK && thrum__model_has_row(&model->edges, at);
-		i++, at = THRUM__EDGE(model, at, prev_in)) {
+	THRUM__EDGES_BACK (model, at, prev_in, TAKES_BACK) {
 		uint32_t from = THRUM__EDGE(model, at, from);
 
 		if (THRUM__EDGE(model, at, kind) != THRUM__EDGE_READ ||
@@ -211,8 +210,7 @@ static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
 	int resolved = 0, others = 0;
 
-	for (int i = 0; i < TAKES_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, TAKES_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||

@@ -59,7 +59,6 @@ static void add_suspects(struct thrum__finding *finding, const struct thrum__sea
 	const struct thrum__analyse_graph *graph = &search->graph;
 	uint32_t found[SUSPECTS_MAX], count = 0;
 	int64_t before = thrum__why_path_last(path)->wait.since;
-	unsigned at;
 
 	for (uint32_t i = 1; i <= graph->list_count; i++) {
 		uint32_t task = graph->lists[i].task;
@@ -73,11 +72,12 @@ static void add_suspects(struct thrum__finding *finding, const struct thrum__sea
 		found[count++] = task;
 	}
 	for (uint32_t i = 0; i < count && i < SUSPECTS_TOLD; i++) {
-		at = finding->step_count;
-		thrum__why_add_step(finding, THRUM__STEP_MAY_HOLD, found[i], path->leaf,
-			THRUM__TASK(search->model, found[i], created), THRUM__NONE);
-		if (at < finding->step_count && i + 1 == SUSPECTS_TOLD)
-			finding->steps[at].more = count - SUSPECTS_TOLD;
+		struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_MAY_HOLD,
+			found[i], path->leaf, THRUM__TASK(search->model, found[i], created),
+			THRUM__NONE);
+
+		if (i + 1 == SUSPECTS_TOLD)
+			thrum__why_set_more(step, count - SUSPECTS_TOLD);
 	}
 }
 
@@ -96,8 +96,7 @@ static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
 {
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)

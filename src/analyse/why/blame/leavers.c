@@ -37,8 +37,7 @@ static void find_workers(const struct thrum__model *model, uint32_t object, stru
 	uint32_t edge = THRUM__TASK(model, object, edge_in);
 
 	*workers = (struct workers){.is_whole = true};
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ||
 			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			add_worker(model, workers, edge);
@@ -77,8 +76,7 @@ static bool had_job(const struct thrum__model *model, uint32_t task, uint32_t re
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 	bool waited = false;
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (edge == read)

@@ -50,8 +50,7 @@ bool thrum__why_is_loop(const struct thrum__search *search, uint32_t thread)
 
 	if (lane == THRUM__NONE || thrum__analyse_graph_waits(&search->graph, thread).count > 0)
 		return false;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		if (is_handle(model, task) && last_turn(model, task, lane) >= 0)
 			return true;
 	return false;
@@ -110,15 +109,12 @@ static uint32_t open_among_closed(const struct thrum__search *search, uint32_t t
 
 	if (lane == THRUM__NONE || search->gap >= 0)
 		return THRUM__NONE;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		if (is_handle(model, task))
 			note_closed(search, task, lane, &handles);
 	if (handles.at_once < CLOSED_MIN)
 		return THRUM__NONE;
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
 		if (is_handle(model, task) && thrum__analyse_task_is_pending(model, task))
 			note_left(model, task, lane, &handles);
 	return handles.left <= LEFT_MAX && !handles.is_other ? handles.first : THRUM__NONE;
@@ -146,8 +142,7 @@ static uint32_t only_handle(const struct thrum__model *model, uint32_t lane)
 {
 	uint32_t handle = THRUM__NONE;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		if (!thrum__analyse_task_is_pending(model, task) ||
 			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
 			thrum__analyse_task_is_object(model, task))

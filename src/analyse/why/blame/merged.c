@@ -14,8 +14,7 @@ static uint32_t woken_before(const struct thrum__model *model, uint32_t edge)
 {
 	static const char *const words[] = {"async "};
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY &&

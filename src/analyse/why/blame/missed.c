@@ -10,8 +10,7 @@ static bool is_routine(const struct thrum__model *model, uint32_t signal)
 {
 	uint32_t edge = THRUM__EDGE(model, signal, prev_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
 			THRUM__EDGE(model, edge, value) == 0)
 			return !model->is_mirage;

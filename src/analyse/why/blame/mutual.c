@@ -8,18 +8,12 @@
 
 #define HOPS 4 /* waits that are followed to a task with a name */
 
-/* The task that a lane runs, or else its own. */
-static uint32_t task_of(const struct thrum__lane *lane)
-{
-	return lane->running == THRUM__NONE ? lane->task : lane->running;
-}
-
 /* The last wait of a lane's task; NULL: it isn't the last that the task did, or it may be over by itself, for
  * something outside of the program or by its time limit. */
 static const struct thrum__analyse_wait *wait_of(const struct thrum__search *search, uint32_t lane)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t task = task_of(&model->lanes[lane]);
+	uint32_t task = thrum__why_task_of_lane(&model->lanes[lane]);
 	struct thrum__analyse_waits waits;
 
 	if (!thrum__model_has_row(&model->tasks, task) ||
@@ -29,12 +23,7 @@ static const struct thrum__analyse_wait *wait_of(const struct thrum__search *sea
 	if (waits.count == 0 || waits.waits[0].is_link ||
 		thrum__model_last_edge(model, task) != waits.waits[0].edge)
 		return NULL;
-	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
-	case THRUM_KIND_REQUEST:
-	case THRUM_KIND_TIMER:
-	case THRUM_KIND_HANDLE: return NULL;
-	default: return &waits.waits[0];
-	}
+	return thrum__why_is_outside(model, waits.waits[0].on) ? NULL : &waits.waits[0];
 }
 
 /* The lane of the task that may be to signal a condition, as all threads wait and it for another one:
@@ -47,7 +36,7 @@ static uint32_t signaller_of(const struct thrum__search *search, uint32_t condit
 	uint32_t found = THRUM__NONE, too = THRUM__NONE, count[2] = {0}, waiters = 0;
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
-		uint32_t task = task_of(&model->lanes[i]);
+		uint32_t task = thrum__why_task_of_lane(&model->lanes[i]);
 		const struct thrum__analyse_wait *wait;
 		bool is_named;
 
@@ -146,7 +135,7 @@ void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search 
 		add_other(finding, search, condition);
 		return;
 	}
-	task = task_of(&model->lanes[lane]);
+	task = thrum__why_task_of_lane(&model->lanes[lane]);
 	wait = wait_of(search, lane);
 	if (wait->on != condition)
 		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,

@@ -44,8 +44,7 @@ static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_
 	if (thrum__model_has_row(&model->tasks, task) &&
 		THRUM__TASK(model, task, kind) == THRUM_KIND_WAIT)
 		maker = heir_of(model, THRUM__TASK(model, task, creator));
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (from != THRUM__NONE && THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
@@ -66,8 +65,7 @@ static void add_resolver(const struct thrum__model *model, struct thrum__why_ser
 		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED)
 		return;
 	edge = THRUM__TASK(model, waiter, edge_in);
-	for (int i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, 16)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE) {
 			if (THRUM__EDGE(model, edge, from) != waiter &&
 				is_writer(model, object, waiter) == (serves == THRUM__EDGE_READ))
@@ -153,8 +151,7 @@ uint32_t thrum__why_waits_on(const struct thrum__model *model, uint32_t task, ui
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in), count = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -186,8 +183,7 @@ bool thrum__why_is_held_long(const struct thrum__model *model, uint32_t lock)
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), held = 0;
 	int64_t longest = 0, now = -1, until = -1;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		switch (THRUM__EDGE(model, edge, kind)) {

@@ -12,8 +12,7 @@ static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
 	int64_t last = THRUM__TASK(model, task, last);
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			return THRUM__EDGE(model, edge, time) > last
 				? THRUM__EDGE(model, edge, time)
@@ -47,14 +46,12 @@ static void add_absent(struct thrum__finding *finding, const struct thrum__model
 static void add_ended_server(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path, uint32_t server, uint32_t edge)
 {
-	unsigned at = finding->step_count;
+	struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server,
+		path->leaf, THRUM__TASK(model, server, end), edge);
 
-	thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, path->leaf,
-		THRUM__TASK(model, server, end), edge);
-	if (at < finding->step_count &&
-		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
 		THRUM__EDGE(model, edge, time) < thrum__why_path_last(path)->wait.since)
-		finding->steps[at].more = 1;
+		thrum__why_set_more(step, 1);
 }
 
 /* Adds steps for those who ended without serving the path's leaf, as their like did. Returns whether there
@@ -68,12 +65,12 @@ static bool add_deserters(struct thrum__finding *finding, struct thrum__search *
 		found = thrum__why_quitters_of(search, path->leaf, servers,
 			thrum__why_path_last(path)->wait.since);
 	for (uint32_t i = 0; i < found.count && i < THRUM__DESERTERS_MAX; i++) {
-		unsigned at = finding->step_count;
+		struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_ENDS_UNSERVED,
+			found.task[i], path->leaf, THRUM__TASK(search->model, found.task[i], end),
+			THRUM__NONE);
 
-		thrum__why_add_step(finding, THRUM__STEP_ENDS_UNSERVED, found.task[i], path->leaf,
-			THRUM__TASK(search->model, found.task[i], end), THRUM__NONE);
-		if (at < finding->step_count && i + 1 == THRUM__DESERTERS_MAX)
-			finding->steps[at].more = found.count - THRUM__DESERTERS_MAX;
+		if (i + 1 == THRUM__DESERTERS_MAX)
+			thrum__why_set_more(step, found.count - THRUM__DESERTERS_MAX);
 	}
 	return found.count > 0;
 }
@@ -108,15 +105,15 @@ static bool add_merged(struct thrum__finding *finding, const struct thrum__model
 	const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	unsigned at = finding->step_count, count;
+	unsigned count;
 	int64_t time;
 	uint32_t task = thrum__why_merged(model, last, &count, &time);
 
 	if (task == THRUM__NONE)
 		return false;
-	thrum__why_add_step(finding, THRUM__STEP_MERGED, task, last->task, time, THRUM__NONE);
-	if (at < finding->step_count)
-		finding->steps[at].more = count;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_MERGED, task, last->task, time,
+				    THRUM__NONE),
+		count);
 	return true;
 }
 
@@ -159,13 +156,11 @@ static bool add_missing(struct thrum__finding *finding, const struct thrum__sear
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t task = thrum__why_missing_voice(search, last, servers);
-	unsigned at = finding->step_count;
 
 	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, task, path->leaf,
-			THRUM__TASK(model, task, end), THRUM__NONE);
-		if (at < finding->step_count)
-			finding->steps[at].more = 2;
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, task,
+					    path->leaf, THRUM__TASK(model, task, end), THRUM__NONE),
+			2);
 		return true;
 	}
 	task = thrum__why_missing_in_round(model, path->leaf, servers);
@@ -246,7 +241,7 @@ void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum
 	uint32_t timer)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t row = model->runs.count, all = 0, count = 0, found = THRUM__NONE, at;
+	uint32_t row = model->runs.count, all = 0, count = 0, found = THRUM__NONE;
 	int64_t due = thrum__why_due_of(model, timer);
 
 	if (due < 0 || due >= model->end || THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER)
@@ -267,8 +262,7 @@ void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum
 	}
 	if (count < RUNS_MIN || count < all - all / RUNS_MIN)
 		return;
-	at = finding->step_count;
-	thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, found, timer, due, THRUM__NONE);
-	if (at < finding->step_count)
-		finding->steps[at].more = count;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, found, timer,
+				    due, THRUM__NONE),
+		count);
 }

@@ -103,8 +103,7 @@ static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t c
 	uint32_t edge = THRUM__TASK(model, task, edge_out), after = THRUM__NONE;
 	bool signals = false;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
@@ -147,8 +146,7 @@ static bool find_places(const struct thrum__model *model, uint32_t lock, int64_t
 	uint32_t edge = THRUM__TASK(model, lock, edge_in);
 
 	*places = (struct places){{0}};
-	for (unsigned i = 0; i < LOCKS_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOCKS_BACK) {
 		int place = THRUM__EDGE(model, edge, value);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK && place > 0 &&

@@ -15,8 +15,7 @@ static bool is_release_overdue(const struct thrum__model *model, uint32_t lock)
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
 	int64_t longest = 0, next = -1, latest = -1;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 		int kind = THRUM__EDGE(model, edge, kind);
 

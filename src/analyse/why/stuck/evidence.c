@@ -96,8 +96,7 @@ static int sibling_evidence(const struct thrum__model *model, uint32_t task)
 
 	if (thrum__analyse_task_is_choice(model, task))
 		return THRUM__EVIDENCE_NONE;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int64_t life;
 
@@ -132,8 +131,7 @@ static bool is_overtaken_sibling(const struct thrum__search *search, uint32_t jo
 	if (THRUM__TASK(model, join, kind) != THRUM_KIND_JOIN ||
 		thrum__analyse_graph_waits(&search->graph, join).count != 1)
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		later += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -158,12 +156,10 @@ static bool is_overtaken_peer(const struct thrum__search *search, uint32_t task)
 bool thrum__why_is_overtaken(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	int kind = THRUM__TASK(model, path->leaf, kind);
 
 	/* An answer from outside may just be on its way. */
 	if (!search->is_open || path->is_unknown || path->circle != THRUM__NONE ||
-		path->length == 0 || kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0 ||
+		path->length == 0 || thrum__why_ends_by_itself(model, path->leaf) ||
 		thrum__analyse_task_is_object(model, path->leaf) ||
 		thrum__analyse_task_is_running(model, path->leaf))
 		return false;
@@ -214,6 +210,30 @@ static bool is_deserted(struct thrum__search *search, const struct thrum__why_pa
 		search->model->end - found.last >= WAIT_MIN;
 }
 
+/* Whether some of those that served an object have peers that ended, too: such tasks follow one another. */
+static bool are_replaced(const struct thrum__search *search,
+	const struct thrum__why_servers *servers)
+{
+	for (unsigned i = 0; i < servers->count; i++) {
+		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
+			servers->task[i]);
+
+		if (peer && peer->ended > 1)
+			return true;
+	}
+	return false;
+}
+
+/* Whether nothing can happen any more, and all that could serve an object wait for it themselves. */
+static bool serves_itself(const struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers)
+{
+	unsigned first;
+
+	return search->is_dead && servers->is_whole && servers->pending > 0 &&
+		thrum__why_able_servers(search, object, servers, &first) == 0;
+}
+
 /* The evidence that nobody serves an object any more: all that ever did have ended, and each of
  * them was the only one of its sort. Tasks that signal once and end are followed by others. */
 static int object_evidence(struct thrum__search *search, const struct thrum__why_path *path)
@@ -222,7 +242,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
 	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent), first;
+	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
 
 	for (unsigned i = 0; i < missing; i++)
@@ -231,9 +251,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (thrum__why_voice_for(model, path) != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
-	/* All that could serve it wait for it themselves, and nothing else can happen. */
-	if (search->is_dead && servers.is_whole && servers.pending > 0 &&
-		thrum__why_able_servers(search, path->leaf, &servers, &first) == 0)
+	if (serves_itself(search, path->leaf, &servers))
 		return THRUM__EVIDENCE_STRONG;
 	if (thrum__why_not_again(search, last, &servers).kind >= 0)
 		return THRUM__EVIDENCE_WEAK;
@@ -245,13 +263,8 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
 		thrum__why_is_recent(model, last_end_of(model, &servers)))
 		return THRUM__EVIDENCE_NONE;
-	for (unsigned i = 0; i < servers.count; i++) {
-		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
-			servers.task[i]);
-
-		if (peer && peer->ended > 1 && !search->is_dead)
-			return THRUM__EVIDENCE_NONE;
-	}
+	if (!search->is_dead && are_replaced(search, &servers))
+		return THRUM__EVIDENCE_NONE;
 	/* A worker without a job hangs since others do, once those that gave it jobs are done. */
 	if (search->is_dead && is_idle_worker(search, path) && !is_awaited)
 		return THRUM__EVIDENCE_WEAK;
@@ -297,8 +310,7 @@ static bool is_gate(const struct thrum__model *model, const struct thrum__analys
 
 	if (!thrum__model_has_row(&model->tasks, holder))
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (THRUM__EDGE(model, edge, from) != holder)
@@ -377,8 +389,7 @@ static uint32_t count_served(const struct thrum__model *model, uint32_t server, 
 {
 	uint32_t edge = THRUM__TASK(model, server, edge_in), count = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int64_t took;
 
@@ -404,8 +415,7 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int64_t time = THRUM__EDGE(model, edge, time);
 
@@ -448,10 +458,8 @@ static bool is_first_thread(const struct thrum__model *model, uint32_t task)
 static bool is_bound(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	int kind = THRUM__TASK(model, path->leaf, kind);
 
-	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
-		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
+	return path->length > 0 && !thrum__why_ends_by_itself(model, path->leaf) &&
 		!(is_idle_worker(search, path) && path->length == 1 &&
 			!(search->is_dead && is_first_thread(model, path->links[0].task)));
 }
@@ -468,6 +476,66 @@ static bool is_unanswered_call(const struct thrum__model *model, const struct th
 		thrum__why_begins_with(model, path->leaf, words, sizeof words / sizeof *words);
 }
 
+/* Whether it is known that the leaf never comes, however young the wait for it is. */
+static bool is_broken(struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_handle = THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_HANDLE;
+
+	return path->tries > 0 || thrum__why_is_broken_timer(search, path) ||
+		((!last || is_handle) &&
+			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
+		(!last && thrum__why_last_open(search, path->leaf) != THRUM__NONE);
+}
+
+/* Whether others wait behind a wait for a condition that was signalled in vain before it began, or whose last
+ * signal woke another task, which waits again. */
+static bool has_lost_signal(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_wake wake;
+
+	if (THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_CONDITION ||
+		path->length < 2)
+		return false;
+	return thrum__why_lost_signal(search->model, path->leaf, last->task, last->wait.since) !=
+		THRUM__NONE ||
+		(thrum__why_single_wake(search, path->leaf, last->task, last->wait.since, &wake) &&
+			wake.again != THRUM__NONE);
+}
+
+/* Whether the program fell silent though nobody outside has a say in the path's waits. */
+static bool is_silent(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	return search->is_silent && !thrum__analyse_task_is_object(search->model, path->leaf) &&
+		!may_last(search->model, path);
+}
+
+/* The evidence of the locks, tasks and objects of a path. */
+static int waits_evidence(struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t *subject)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_outside = thrum__why_ends_by_itself(model, path->leaf);
+	int evidence = lock_evidence(search, path);
+
+	if (evidence == THRUM__EVIDENCE_NONE &&
+		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
+			(last && thrum__why_is_inbound(model, last->task))))
+		return evidence;
+	evidence = stronger(evidence, path_peer_evidence(search, path, subject));
+	for (uint32_t i = 0; i < path->length && !is_outside; i++)
+		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
+	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__why_is_lock(search, path->leaf))
+		evidence = stronger(evidence, object_evidence(search, path));
+	if (is_bound(search, path) &&
+		(has_lost_signal(search, path) || is_silent(search, path) || search->is_dead))
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+	return evidence;
+}
+
 int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t *subject)
 {
@@ -475,19 +543,10 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	int64_t since = last ? thrum__why_waits_since(model, last)
 			     : THRUM__TASK(model, path->leaf, created);
-	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
-	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
 	const struct thrum__lost *lost;
-	struct thrum__why_wake wake;
 
 	*subject = path->victim;
-	if (path->tries > 0)
-		return THRUM__EVIDENCE_WEAK;
-	if (thrum__why_is_broken_timer(search, path) ||
-		((!last || kind == THRUM_KIND_HANDLE) &&
-			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
-		(!last && thrum__why_last_open(search, path->leaf) != THRUM__NONE))
+	if (is_broken(search, path))
 		return THRUM__EVIDENCE_WEAK;
 	if (search->is_deadlocked && is_bound(search, path))
 		return THRUM__EVIDENCE_STRONG;
@@ -501,30 +560,5 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	if (is_unanswered_call(model, path) || thrum__why_is_longest_wait(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;
-	evidence = lock_evidence(search, path);
-	if (evidence == THRUM__EVIDENCE_NONE &&
-		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
-			(last && thrum__why_is_inbound(model, last->task))))
-		return evidence;
-	evidence = stronger(evidence, path_peer_evidence(search, path, subject));
-	for (uint32_t i = 0; i < path->length && !is_outside; i++)
-		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
-	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
-		!thrum__why_is_lock(search, path->leaf))
-		evidence = stronger(evidence, object_evidence(search, path));
-	if (!is_bound(search, path))
-		return evidence;
-	/* A condition was signalled in vain before this wait. */
-	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
-		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
-			THRUM__NONE)
-		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
-	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
-		thrum__why_single_wake(search, path->leaf, last->task, last->wait.since, &wake) &&
-		wake.again != THRUM__NONE)
-		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
-	if (search->is_silent && !thrum__analyse_task_is_object(model, path->leaf) &&
-		!may_last(model, path))
-		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
-	return search->is_dead ? stronger(evidence, THRUM__EVIDENCE_WEAK) : evidence;
+	return waits_evidence(search, path, subject);
 }

@@ -184,8 +184,7 @@ static bool is_try(const struct thrum__search *search, uint32_t task)
 		return false;
 	if (is_on_path(search, THRUM__TASK(model, task, creator)))
 		return true;
-	for (unsigned i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, 16)
 		if (is_on_path(search, THRUM__EDGE(model, edge, from)))
 			return true;
 	return false;
@@ -258,8 +257,7 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 
 	if (thrum__analyse_task_is_object(model, leaf))
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
 		/* The task may have become one that is pending. */
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			thrum__why_is_cut(&model->tasks, THRUM__EDGE(model, edge, to)))
@@ -305,8 +303,7 @@ static bool is_needed(const struct thrum__model *model, const struct thrum__why_
 	if (path->length < 2 || !last[-1].is_served)
 		return false;
 	edge = THRUM__TASK(model, last[-1].task, edge_in);
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)

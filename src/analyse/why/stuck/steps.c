@@ -4,23 +4,12 @@
 
 #include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
-#include "base/time.h"
 
-#define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
 #define FORMER 4       /* tasks that became one after the other */
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
 /* ---- The cause ----------------------------------------------------------------------------- */
-
-/* Whether a task is resolved from outside the program. */
-static bool is_outside(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
-		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, task) >= 0;
-}
 
 static void add_pending(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t task, const struct thrum__why_link *last)
@@ -29,165 +18,15 @@ static void add_pending(struct thrum__finding *finding, const struct thrum__sear
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE;
 	int64_t due = thrum__why_due_of(model, task);
-	unsigned at = finding->step_count;
-
-	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
-		task, THRUM__NONE,
+	struct thrum__step *step = thrum__why_add_step(finding,
+		due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING, task, THRUM__NONE,
 		is_old && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
-	if (at == finding->step_count || due < finding->steps[at].time)
-		return;
-	if (due <= model->end) {
-		finding->steps[at].more = 1;
-		finding->steps[at].until = due;
-	} else if (!thrum__why_took_less(search, task, due)) {
-		finding->steps[at].more = 1;
-	}
-}
 
-/* Adds a step for a worker that left its queue. Returns whether there is one. */
-static bool add_left(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	struct thrum__why_leaver leaver = thrum__why_leaver_of(search, path->leaf);
-	unsigned at = finding->step_count;
-
-	if (leaver.task == THRUM__NONE || at == THRUM__STEPS_MAX)
-		return false;
-	thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver.task, leaver.queue,
-		THRUM__TASK(search->model, leaver.task, end), THRUM__NONE);
-	finding->steps[at].more = leaver.is_last;
-	return true;
-}
-
-/* Adds a step for an item that nobody takes, or for a log line that tells more than the events do. */
-static void add_noted(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	int64_t since = THRUM__TASK(model, path->leaf, created);
-	uint32_t edge, note, to = finding->step_count;
-
-	if (last && thrum__analyse_task_is_object(model, path->leaf))
-		since = last->wait.since;
-	edge = thrum__why_untaken(search,
-		since - thrum__base_time_between(since, model->end) / NEARLY);
-	if (edge != THRUM__NONE && THRUM__EDGE(model, edge, to) != path->leaf) {
-		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
-			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
-			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
+	if (!step || due < step->time)
 		return;
-	}
-	note = thrum__why_logged(search,
-		since - thrum__base_time_between(since, model->end) / NEARLY);
-	if (note == THRUM__NONE || to == THRUM__STEPS_MAX)
-		return;
-	thrum__why_add_step(finding, THRUM__STEP_LOGGED, THRUM__NOTE(model, note, task),
-		THRUM__NONE, THRUM__NOTE(model, note, time), THRUM__NONE);
-	finding->steps[to].more = note;
-}
-
-/* Adds a step for a request of a loop that led to nothing. Returns whether there is one. */
-static bool add_dropped(struct thrum__finding *finding, struct thrum__search *search,
-	uint32_t thread)
-{
-	struct thrum__why_dropped dropped = thrum__why_dropped(search, thread);
-	unsigned at = finding->step_count;
-
-	if (dropped.task == THRUM__NONE || at == THRUM__STEPS_MAX)
-		return false;
-	thrum__why_add_step(finding,
-		dropped.like == THRUM__NONE ? THRUM__STEP_FAILED_MEANWHILE
-					    : THRUM__STEP_BEGINS_NOTHING,
-		dropped.task, dropped.like, THRUM__TASK(search->model, dropped.task, end),
-		THRUM__NONE);
-	finding->steps[at].more = THRUM__TASK(search->model, dropped.task, state) ==
-		THRUM__STATE_FAILED;
-	return true;
-}
-
-/* Adds a step for something unusual that happened meanwhile, if there is no other cause: a task failed,
- * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
- * those like the leaf. */
-static void add_unusual(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	unsigned at = finding->step_count;
-	uint32_t edge, task, count;
-	int64_t since;
-
-	if (last && last->is_served)
-		return;
-	task = at < THRUM__STEPS_MAX ? thrum__why_abandoner(search, path->leaf, &count)
-				     : THRUM__NONE;
-	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_ABANDONS, task, path->leaf,
-			THRUM__TASK(model, task, end), THRUM__NONE);
-		finding->steps[at].more = count;
-		return;
-	}
-	if (add_dropped(finding, search, path->leaf))
-		return;
-	if (thrum__why_is_loop(search, path->leaf)) {
-		task = thrum__why_left_open(search, path->leaf);
-		if (task != THRUM__NONE)
-			thrum__why_add_step(finding, THRUM__STEP_LEFT_OPEN, task, path->leaf,
-				THRUM__TASK(model, task, created), THRUM__NONE);
-		return;
-	}
-	task = thrum__why_ended_source(search, path->leaf, &since);
-	if (task != THRUM__NONE) {
-		int state = THRUM__TASK(model, task, state);
-		struct thrum__why_blame blame = {state == THRUM__STATE_CANCELLED
-				? THRUM__STEP_CANCELLED
-				: THRUM__STEP_FAILED,
-			task, path->leaf};
-
-		if (state != THRUM__STATE_RESOLVED)
-			thrum__why_add_blame(finding, model, &blame);
-		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf,
-			THRUM__TASK(model, task, end), THRUM__NONE);
-		return;
-	}
-	task = thrum__analyse_task_is_object(model, path->leaf)
-		? THRUM__NONE
-		: thrum__why_steady_ender(search, path->leaf);
-	if (thrum__analyse_task_is_pending(model, task) &&
-		*thrum__model_task_name(model, task, NULL)) {
-		thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
-			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
-		return;
-	}
-	task = thrum__why_handed_to(search, path->leaf);
-	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_SHOULD_END, task, path->leaf,
-			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
-		return;
-	}
-	task = last ? thrum__why_stranger_at(search, path->leaf, last->task, &edge) : THRUM__NONE;
-	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
-			THRUM__EDGE(model, edge, time), edge);
-		return;
-	}
-	task = thrum__why_failed_meanwhile(search, path->leaf);
-	if (task == THRUM__NONE) {
-		if (!add_left(finding, search, path))
-			add_noted(finding, search, path);
-		return;
-	}
-	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
-		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
-			THRUM__TASK(model, task, end),
-			thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
-	else
-		thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE, task,
-			thrum__why_actor(model,
-				thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL)),
-			THRUM__TASK(model, task, end),
-			thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
+	step->more = due <= model->end || !thrum__why_took_less(search, task, due);
+	if (due <= model->end)
+		step->until = due;
 }
 
 /* Whether the path's leaf has no answer, and a run that doesn't end began before: the answer may be
@@ -216,12 +55,11 @@ static void add_wait(struct thrum__finding *finding, const struct thrum__model *
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t on = last->wait.is_link ? path->leaf : last->wait.on;
-	unsigned at = finding->step_count;
+	struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
+		on, last->wait.since, last->wait.edge);
 
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task, on, last->wait.since,
-		last->wait.edge);
-	if (at < finding->step_count && thrum__why_is_leaf_gone(model, path))
-		finding->steps[at].more = 1;
+	if (thrum__why_is_leaf_gone(model, path))
+		thrum__why_set_more(step, 1);
 }
 
 /* Adds steps for a message that nobody receives. */
@@ -238,6 +76,13 @@ static void add_lost(struct thrum__finding *finding, const struct thrum__model *
 		lost->time, THRUM__NONE);
 }
 
+void thrum__why_add_failure(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
+		THRUM__TASK(model, task, end), thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
+}
+
 /* Adds a step for the last request of the loop that doesn't read what is unread, if it failed: its
  * callback may have left out to go on. Or for the loop's only timer, where the program stopped to read. */
 static void add_failed_last(struct thrum__finding *finding, struct thrum__search *search,
@@ -251,9 +96,7 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		return;
 	task = thrum__why_failed_last(model, lane);
 	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
-			THRUM__TASK(model, task, end),
-			thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
+		thrum__why_add_failure(finding, model, task);
 		return;
 	}
 	timer = strstr(thrum__model_task_name(model, leaf, NULL), "left since bufferevent_disable")
@@ -263,60 +106,45 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
-/* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
-static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
-	const struct thrum__why_blame *blame)
+/* Adds steps for a leaf that has no answer: why that doesn't come, as far as it is known. Returns false if it is
+ * no such leaf, or the program itself is to blame. */
+static bool add_unanswered(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t timer = thrum__why_last_timer(search, path);
+	uint32_t reader = path->tries == 0 ? thrum__why_idle_reader(search, path->leaf)
+					   : THRUM__NONE;
+
+	if (reader != THRUM__NONE)
+		thrum__why_add_step(finding, THRUM__STEP_READS_NO_MORE, reader, path->leaf,
+			THRUM__TASK(model, reader, last), THRUM__NONE);
+	else if (is_hogged(search, path))
+		thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
+			search->endless_since, THRUM__NONE);
+	else if (timer != THRUM__NONE)
+		thrum__why_add_again(finding, model, timer, path->leaf, 1);
+	else if (finding->class == THRUM__FINDING_OUTSIDE)
+		thrum__why_add_busy_loop(finding, search, path->leaf);
+	else
+		return false;
+	add_pending(finding, search, path->leaf, thrum__why_path_last(path));
+	if (path->handle != THRUM__NONE)
+		thrum__why_add_silent(finding, model, path->handle, path->leaf,
+			THRUM__TASK(model, path->leaf, created));
+	return true;
+}
+
+/* Adds steps for the path's last wait: who should end it, and that wait itself. */
+static void add_last_wait(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
-	uint32_t times, timer = thrum__why_last_timer(search, path), reader;
 
-	if (missed->signal != THRUM__NONE) {
-		thrum__why_add_missed(finding, model, path, missed);
-		return (unsigned)(&path->links[path->length] - missed->by);
-	}
-	if (thrum__why_is_put_off(search, path, &times)) {
-		finding->count = times;
-		thrum__why_add_step(finding, THRUM__STEP_PUT_OFF, path->leaf, THRUM__NONE,
-			last->wait.since, THRUM__NONE);
-		return 0;
-	}
-	reader = path->tries == 0 ? thrum__why_idle_reader(search, path->leaf) : THRUM__NONE;
-	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path) ||
-		timer != THRUM__NONE || reader != THRUM__NONE) {
-		if (reader != THRUM__NONE)
-			thrum__why_add_step(finding, THRUM__STEP_READS_NO_MORE, reader, path->leaf,
-				THRUM__TASK(model, reader, last), THRUM__NONE);
-		else if (is_hogged(search, path))
-			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
-				search->endless_since, THRUM__NONE);
-		else if (timer != THRUM__NONE)
-			thrum__why_add_again(finding, model, timer, path->leaf, 1);
-		else
-			thrum__why_add_busy_loop(finding, search, path->leaf);
-		add_pending(finding, search, path->leaf, last);
-		if (path->handle != THRUM__NONE)
-			thrum__why_add_silent(finding, model, path->handle, path->leaf,
-				THRUM__TASK(model, path->leaf, created));
-		return 0;
-	}
-	if (lost)
-		add_lost(finding, model, path, lost);
-	else if (blame && finding->step_count == 0)
-		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
-		add_failed_last(finding, search, path->leaf);
-	else if (finding->step_count == 0 &&
-		(last ? last->wait.next != THRUM__NONE
-		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
-		add_unusual(finding, search, path);
-	if (!last)
-		return 0;
 	if (last->is_served) {
 		thrum__why_add_server(finding, model, last);
-		return 1;
+		return;
 	}
 	if (last->wait.next == THRUM__NONE && thrum__why_is_lock(search, path->leaf))
 		thrum__why_add_lock(finding, search, path);
@@ -327,6 +155,48 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	add_wait(finding, model, path);
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
 		thrum__why_add_held(finding, search, last->task);
+}
+
+/* What is known of the cause before it is told. */
+struct cause {
+	struct thrum__why_missed missed;
+	struct thrum__why_blame blame;
+};
+
+/* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
+static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path, const struct cause *cause)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
+	uint32_t times;
+
+	if (cause->missed.signal != THRUM__NONE) {
+		thrum__why_add_missed(finding, model, path, &cause->missed);
+		return (unsigned)(&path->links[path->length] - cause->missed.by);
+	}
+	if (thrum__why_is_put_off(search, path, &times)) {
+		finding->count = times;
+		thrum__why_add_step(finding, THRUM__STEP_PUT_OFF, path->leaf, THRUM__NONE,
+			last->wait.since, THRUM__NONE);
+		return 0;
+	}
+	if (add_unanswered(finding, search, path))
+		return 0;
+	if (lost)
+		add_lost(finding, model, path, lost);
+	else if (finding->step_count == 0)
+		thrum__why_add_blame(finding, model, &cause->blame);
+	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
+		add_failed_last(finding, search, path->leaf);
+	else if (finding->step_count == 0 &&
+		(last ? last->wait.next != THRUM__NONE
+		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
+		thrum__why_add_unusual(finding, search, path);
+	if (!last)
+		return 0;
+	add_last_wait(finding, search, path);
 	return 1;
 }
 
@@ -425,8 +295,7 @@ static bool add_waiter(struct thrum__finding *finding, const struct thrum__model
 {
 	uint32_t edge = THRUM__TASK(model, was, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int kind = THRUM__EDGE(model, edge, kind);
 
@@ -520,35 +389,34 @@ static void add_wake(struct thrum__finding *finding, const struct thrum__search 
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_wake wake;
-	unsigned at = finding->step_count;
+	struct thrum__step *step;
 	uint32_t condition, waits_on;
 
-	if (at + 2 > THRUM__STEPS_MAX || !find_wake(search, path, &wake))
+	if (finding->step_count + 2 > THRUM__STEPS_MAX || !find_wake(search, path, &wake))
 		return;
 	condition = THRUM__EDGE(model, wake.signal, to);
-	thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
+	step = thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
 		thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)), condition,
 		THRUM__EDGE(model, wake.signal, time), wake.signal);
-	finding->steps[at].more = (uint32_t)THRUM__EDGE(model, wake.signal, value);
+	thrum__why_set_more(step, (uint32_t)THRUM__EDGE(model, wake.signal, value));
 	waits_on = wake.again == THRUM__NONE ? condition : THRUM__EDGE(model, wake.again, to);
-	thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, waits_on,
+	step = thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, waits_on,
 		wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)
 					  : THRUM__EDGE(model, wake.again, time),
 		wake.again);
-	finding->steps[at + 1].more = waits_on != condition;
+	thrum__why_set_more(step, waits_on != condition);
 }
 
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
-	const struct thrum__why_blame *blame)
+	const struct thrum__why_path *path, const struct cause *cause)
 {
 	const struct thrum__model *model = search->model;
 	unsigned covered;
 
-	if (missed->signal == THRUM__NONE)
+	if (cause->missed.signal == THRUM__NONE)
 		add_wake(finding, search, path);
 	if (path->circle != THRUM__NONE) {
-		add_circle(finding, search, path, missed);
+		add_circle(finding, search, path, &cause->missed);
 		return;
 	}
 	if (path->tries > 0) {
@@ -557,7 +425,7 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 			thrum__model_heir(model, path->victim),
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
-	covered = add_cause(finding, search, path, missed, blame);
+	covered = add_cause(finding, search, path, cause);
 	thrum__why_add_skipped(finding, search, path);
 	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
@@ -612,7 +480,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	/* The program itself keeps a handle that nobody waits for. */
-	return is_outside(search->model, path->leaf) && path->tries == 0 &&
+	return thrum__why_ends_by_itself(search->model, path->leaf) && path->tries == 0 &&
 			(path->length > 0 ||
 				THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_HANDLE)
 		? THRUM__FINDING_OUTSIDE
@@ -641,16 +509,15 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	uint32_t subject, int certainty)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
-	int class = class_of(search, path, missed.signal);
-	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct cause cause = {thrum__why_missed_signal(search, path), THRUM__WHY_NO_BLAME};
+	int class = class_of(search, path, cause.missed.signal);
 	struct thrum__finding *finding = NULL;
 
 	if (class == THRUM__FINDING_NEVER_RESOLVED) {
-		blame = thrum__analyse_task_is_object(model, path->leaf)
+		cause.blame = thrum__analyse_task_is_object(model, path->leaf)
 			? thrum__why_blame_unserved(search, path)
 			: thrum__why_blame(search, path->leaf, THRUM__OPEN);
-		finding = finding_about(search, &blame);
+		finding = finding_about(search, &cause.blame);
 	}
 	if (!finding)
 		finding = thrum__why_add(search, class, certainty, subject);
@@ -658,10 +525,10 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		finding->certainty = (uint8_t)certainty;
 	if (!finding)
 		return THRUM__CAUSE_HEALTHY;
-	if (missed.signal != THRUM__NONE && path->is_marked && path->circle == THRUM__NONE)
+	if (cause.missed.signal != THRUM__NONE && path->is_marked && path->circle == THRUM__NONE)
 		finding->certainty = (uint8_t)thrum__why_missed_certainty(search, path,
-			missed.signal);
-	tell_path(finding, search, path, &missed, &blame);
+			cause.missed.signal);
+	tell_path(finding, search, path, &cause);
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||

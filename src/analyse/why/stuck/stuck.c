@@ -19,7 +19,7 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_waits waits;
-	uint32_t task = lane->running == THRUM__NONE ? lane->task : lane->running;
+	uint32_t task = thrum__why_task_of_lane(lane);
 
 	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
@@ -484,8 +484,7 @@ static bool is_awaited(const struct thrum__search *search, uint32_t task)
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
@@ -504,8 +503,7 @@ static bool was_read(const struct thrum__model *model, uint32_t task)
 
 	if (!model->is_cut || thrum__analyse_task_is_object(model, task))
 		return false;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			return true;
 	return false;

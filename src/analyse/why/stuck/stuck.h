@@ -11,6 +11,7 @@
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
  *	steps.c     tells the path as steps of a finding
+ *	unusual.c   tells what was unusual meanwhile, where nothing else explains the leaf
  *
  * blame/ tells who should have ended the leaf. Private to these files.
  */
@@ -110,5 +111,15 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 /* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
  * for work; or NONE. */
 uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
+
+/* ---- What was unusual (unusual.c) ------------------------------------------------------------- */
+
+/* Adds a step for something unusual that happened meanwhile: a task failed, or took what wasn't for it, or ended
+ * and the leaf didn't notice; and so on. Adds none if there is nothing, or a task serves the leaf. */
+void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds the step of a task that failed meanwhile (steps.c). */
+void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 
 #endif

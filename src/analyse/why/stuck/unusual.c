@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells something unusual that happened while the leaf of a path was pending, if nothing else explains why that
+ * doesn't end.
+ */
+#include "analyse/why/stuck/stuck.h"
+#include "base/time.h"
+
+#define NEARLY 20 /* of a wait's time, so much before it counts, too */
+
+/* The functions up to the table each add a step for one sort of cause. They return whether it is the cause. */
+
+/* A thread ended, and left the leaf. */
+static bool add_abandoner(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t count,
+		task = finding->step_count < THRUM__STEPS_MAX
+		? thrum__why_abandoner(search, path->leaf, &count)
+		: THRUM__NONE;
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_ABANDONS, task, path->leaf,
+				    THRUM__TASK(search->model, task, end), THRUM__NONE),
+		count);
+	return true;
+}
+
+/* A request of the leaf's loop led to nothing. */
+static bool add_dropped(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped dropped = thrum__why_dropped(search, path->leaf);
+	bool is_child = dropped.like == THRUM__NONE;
+
+	if (dropped.task == THRUM__NONE || finding->step_count == THRUM__STEPS_MAX)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding,
+				    is_child ? THRUM__STEP_FAILED_MEANWHILE
+					     : THRUM__STEP_BEGINS_NOTHING,
+				    dropped.task, dropped.like,
+				    THRUM__TASK(model, dropped.task, end), THRUM__NONE),
+		THRUM__TASK(model, dropped.task, state) == THRUM__STATE_FAILED);
+	return true;
+}
+
+/* A handle keeps the leaf's loop, whether or not it is known which one. */
+static bool add_left_open(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t task;
+
+	if (!thrum__why_is_loop(search, path->leaf))
+		return false;
+	task = thrum__why_left_open(search, path->leaf);
+	if (task != THRUM__NONE)
+		thrum__why_add_step(finding, THRUM__STEP_LEFT_OPEN, task, path->leaf,
+			THRUM__TASK(search->model, task, created), THRUM__NONE);
+	return true;
+}
+
+/* The task for which the leaf waited has ended, and the leaf didn't notice. */
+static bool add_ended_source(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int64_t since;
+	uint32_t task = thrum__why_ended_source(search, path->leaf, &since);
+	struct thrum__why_blame blame = {THRUM__STEP_FAILED, task, path->leaf};
+
+	if (task == THRUM__NONE)
+		return false;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_CANCELLED)
+		blame.kind = THRUM__STEP_CANCELLED;
+	if (THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
+		thrum__why_add_blame(finding, model, &blame);
+	thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf,
+		THRUM__TASK(model, task, end), THRUM__NONE);
+	return true;
+}
+
+/* One task always ended those like the leaf, and doesn't go on. */
+static bool add_steady_ender(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = thrum__analyse_task_is_object(model, path->leaf)
+		? THRUM__NONE
+		: thrum__why_steady_ender(search, path->leaf);
+
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		!*thrum__model_task_name(model, task, NULL))
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
+		THRUM__TASK(model, path->leaf, created), THRUM__NONE);
+	return true;
+}
+
+/* The leaf was handed to a task, which has dropped it. */
+static bool add_handed(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t task = thrum__why_handed_to(search, path->leaf);
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_SHOULD_END, task, path->leaf,
+		THRUM__TASK(search->model, path->leaf, created), THRUM__NONE);
+	return true;
+}
+
+/* A task took an item out of the leaf that wasn't for it. */
+static bool add_stranger(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge,
+		task = last ? thrum__why_stranger_at(search, path->leaf, last->task, &edge)
+			    : THRUM__NONE;
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
+		THRUM__EDGE(search->model, edge, time), edge);
+	return true;
+}
+
+/* A task failed or was cancelled meanwhile. */
+static bool add_failed(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = thrum__why_failed_meanwhile(search, path->leaf), edge;
+
+	if (task == THRUM__NONE)
+		return false;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED) {
+		thrum__why_add_failure(finding, model, task);
+		return true;
+	}
+	edge = thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL);
+	thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE, task,
+		thrum__why_actor(model, edge), THRUM__TASK(model, task, end), edge);
+	return true;
+}
+
+/* A worker left its queue. */
+static bool add_leaver(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	struct thrum__why_leaver leaver = thrum__why_leaver_of(search, path->leaf);
+
+	if (leaver.task == THRUM__NONE || finding->step_count == THRUM__STEPS_MAX)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver.task,
+				    leaver.queue, THRUM__TASK(search->model, leaver.task, end),
+				    THRUM__NONE),
+		leaver.is_last);
+	return true;
+}
+
+/* Since when something may have to do with the path's last wait. */
+static int64_t nearly_since(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last && thrum__analyse_task_is_object(model, path->leaf)
+		? last->wait.since
+		: THRUM__TASK(model, path->leaf, created);
+
+	return since - thrum__base_time_between(since, model->end) / NEARLY;
+}
+
+/* Nobody takes an item. */
+static bool add_untaken(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__why_untaken(search, nearly_since(model, path));
+
+	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, to) == path->leaf)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
+		thrum__why_known(model, THRUM__EDGE(model, edge, from)),
+		THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
+	return true;
+}
+
+/* A log line tells more than the events do. */
+static bool add_logged(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t note = thrum__why_logged(search, nearly_since(model, path));
+
+	if (note == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LOGGED,
+				    THRUM__NOTE(model, note, task), THRUM__NONE,
+				    THRUM__NOTE(model, note, time), THRUM__NONE),
+		note);
+	return true;
+}
+
+/* The more telling ones come first. */
+static bool (*const causes[])(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *) = {
+	add_abandoner,
+	add_dropped,
+	add_left_open,
+	add_ended_source,
+	add_steady_ender,
+	add_handed,
+	add_stranger,
+	add_failed,
+	add_leaver,
+	add_untaken,
+	add_logged,
+};
+
+void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	for (size_t i = 0; !(last && last->is_served) && i < sizeof causes / sizeof *causes; i++)
+		if (causes[i](finding, search, path))
+			return;
+}
