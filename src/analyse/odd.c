@@ -52,6 +52,7 @@ struct work {
 	uint32_t count, room;
 	uint32_t *of, *open;    /* by place: the task's class and its open turn, + 1 */
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
+	uint32_t on;            /* only effects on this task count, or NONE */
 	int error;
 };
 
@@ -468,7 +469,9 @@ static void find_in(const struct work *work, const struct series *series, struct
 		for (unsigned b = 1; b <= series->count; b++) {
 			uint32_t with = series->both[a][b];
 
-			if (a == b || !is_odd(with, series->both[a][a] - with) ||
+			if (a == b ||
+				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
+				!is_odd(with, series->both[a][a] - with) ||
 				(found->count > 0 && with <= found->with))
 				continue;
 			find_turns(work, series, a, b, &odd);
@@ -513,10 +516,10 @@ static bool is_whole(const struct thrum__model *model)
 		thrum__model_unrecorded_until(model, THRUM__PART_SWITCH) < 0;
 }
 
-int thrum__analyse_odd(const struct thrum__model *model, int64_t before, struct thrum__odd *odd,
-	uint32_t max)
+int thrum__analyse_odd(const struct thrum__model *model, uint32_t on, int64_t before,
+	struct thrum__odd *odd, uint32_t max)
 {
-	struct work work = {.model = model};
+	struct work work = {.model = model, .on = on};
 	int result = 0;
 
 	if (!is_whole(model))

@@ -431,7 +431,7 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 	output_text(out, has[odd->effect]);
 	for (uint32_t i = 1; i < odd->count; i++) {
 		output_text(out, i == 1 ? ", but not the one at " : " and that at ");
-		write_time(out, odd->time[i]);
+		out->at = put_seconds(output_room(out, NUMBER_ROOM), odd->time[i], 0);
 	}
 	write_place(out, model, odd->task[0]);
 	output_end_line(out, begin, STEP_INDENT);
@@ -440,7 +440,7 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 void why_write_odd(struct output *out, const struct thrum__model *model)
 {
 	struct thrum__odd odd[ODD_MAX];
-	int count = thrum__analyse_odd(model, model->end - BLOCKED_MIN, odd, ODD_MAX);
+	int count = thrum__analyse_odd(model, THRUM__NONE, model->end - BLOCKED_MIN, odd, ODD_MAX);
 
 	if (count > 0)
 		output_text(out, "Runs that left out what all others like them did:\n");
