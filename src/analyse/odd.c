@@ -11,9 +11,10 @@
 
 #define EFFECTS 12 /* of one series; more are not told apart */
 #define SERIES_MAX 4096
-#define WITH_MIN 3   /* so many turns with an effect show that each should have it, */
-#define WITH_TIMES 4 /* or so many times as many as lack it, if several do */
-#define MADE_BACK 8  /* edges to a task that are searched for its maker's wait */
+#define WITH_MIN 3     /* so many turns with an effect show that each should have it, */
+#define WITH_TIMES 4   /* or so many times as many as lack it, if several do */
+#define LOOKED_MOST 64 /* turns without an effect that are looked at */
+#define MADE_BACK 8    /* edges to a task that are searched for its maker's wait */
 #define DESCRIPTOR_TAG "woken by descriptor"
 
 struct effect {
@@ -402,12 +403,6 @@ static void count_effects(struct work *work)
 	}
 }
 
-static bool is_odd(uint32_t with, uint32_t without)
-{
-	return with >= WITH_MIN && without > 0 && without <= THRUM__ODD_TURNS &&
-		(without == 1 || with / WITH_TIMES >= without);
-}
-
 /* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what comes
  * before an object is known. Any thread may be the last that comes to a barrier. */
 static bool is_sure(const struct thrum__model *model, const struct effect *effect,
@@ -429,12 +424,13 @@ static bool is_sure(const struct thrum__model *model, const struct effect *effec
 	}
 }
 
-/* Looks for the turns of a series that have the effect a, and lack b, if they began after all with b. The
- * latest comes first. */
-static void find_turns(const struct work *work, const struct series *series, unsigned a, unsigned b,
+/* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Returns
+ * false if the latest is no later than all with b, or if there are too many. */
+static bool find_turns(const struct work *work, const struct series *series, unsigned a, unsigned b,
 	struct thrum__odd *odd)
 {
 	const struct effect *effect = &series->of[b - 1];
+	unsigned looked = 0;
 
 	*odd = (struct thrum__odd){.with = series->both[a][b],
 		.effect = effect->kind,
@@ -444,12 +440,16 @@ static void find_turns(const struct work *work, const struct series *series, uns
 	for (uint32_t t = series->last; t > 0; t = work->turns[t - 1].before) {
 		const struct turn *turn = &work->turns[t - 1];
 
-		if (odd->count == THRUM__ODD_TURNS ||
-			(odd->count == 0 && turn->time <= effect->last))
-			return;
-		if (!(turn->effects >> a & 1) || turn->effects >> b & 1 ||
-			!is_sure(work->model, effect, turn))
+		if (odd->count == 0 && turn->time <= effect->last)
+			return false;
+		if (!(turn->effects >> a & 1) || turn->effects >> b & 1)
 			continue;
+		if (looked++ == LOOKED_MOST)
+			return false;
+		if (!is_sure(work->model, effect, turn))
+			continue;
+		if (odd->count == THRUM__ODD_TURNS)
+			return false;
 		if (odd->count == 0) {
 			odd->after = turn->after;
 			odd->descriptor = turn->descriptor;
@@ -457,6 +457,7 @@ static void find_turns(const struct work *work, const struct series *series, uns
 		odd->task[odd->count] = turn->task;
 		odd->time[odd->count++] = turn->time;
 	}
+	return odd->count == 1 || (odd->count > 0 && odd->with / WITH_TIMES >= odd->count);
 }
 
 /* The oddest thing of a series: what all its turns have comes first, then what most of them have. */
@@ -469,13 +470,11 @@ static void find_in(const struct work *work, const struct series *series, struct
 		for (unsigned b = 1; b <= series->count; b++) {
 			uint32_t with = series->both[a][b];
 
-			if (a == b ||
+			if (a == b || with < WITH_MIN || with == series->both[a][a] ||
 				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
-				!is_odd(with, series->both[a][a] - with) ||
 				(found->count > 0 && with <= found->with))
 				continue;
-			find_turns(work, series, a, b, &odd);
-			if (odd.count > 0)
+			if (find_turns(work, series, a, b, &odd))
 				*found = odd;
 		}
 }

@@ -153,10 +153,10 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		why_write_blocked(&out, model);
 		why_write_polling(&out, model);
 	}
-	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON) {
+	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
 		why_write_lasts(&out, model);
-		why_write_odd(&out, model);
-	}
+	if (task == THRUM__NONE && options->format != WHY_JSON && times_are_all(&options->times))
+		why_write_odd(&out, model, findings);
 	if (options->format != WHY_JSON) {
 		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 		why_write_unknown(&out, unknown);

@@ -47,8 +47,9 @@ void why_write_polling(struct output *, const struct thrum__model *);
  * longer. Writes nothing if there is none, or no memory. */
 void why_write_lasts(struct output *, const struct thrum__model *);
 
-/* Writes which turns left out what their like did, if nobody did it later. */
-void why_write_odd(struct output *, const struct thrum__model *);
+/* Writes which turns left out what their like did, if nobody did it later, and if no finding is more than
+ * possible. */
+void why_write_odd(struct output *, const struct thrum__model *, const struct thrum__findings *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */

@@ -437,13 +437,21 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 	output_end_line(out, begin, STEP_INDENT);
 }
 
-void why_write_odd(struct output *out, const struct thrum__model *model)
+void why_write_odd(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
 {
 	struct thrum__odd odd[ODD_MAX];
-	int count = thrum__analyse_odd(model, THRUM__NONE, model->end - BLOCKED_MIN, odd, ODD_MAX);
+	int count;
 
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (findings->findings[i].certainty != THRUM__POSSIBLE)
+			return;
+	count = thrum__analyse_odd(model, THRUM__NONE, model->end - BLOCKED_MIN, odd, ODD_MAX);
+
+	if (count > 0 && findings->count > 0)
+		output_text(out, "\n");
 	if (count > 0)
-		output_text(out, "Runs that left out what all others like them did:\n");
+		output_text(out, "Runs that left out what others like them did:\n");
 	for (int i = 0; i < count; i++)
 		write_odd(out, model, &odd[i]);
 }
