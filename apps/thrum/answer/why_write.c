@@ -257,7 +257,7 @@ static bool is_blocked(const struct thrum__model *model, const struct thrum__lan
 		thrum__base_time_between(waits[0].since, model->end) >= BLOCKED_MIN;
 }
 
-void why_write_blocked(struct output *out, const struct thrum__model *model)
+bool why_write_blocked(struct output *out, const struct thrum__model *model)
 {
 	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
 
@@ -265,7 +265,7 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		if (is_blocked(model, &model->lanes[i]) && count++ < THRUM__UNJUDGED_MAX)
 			tasks[count - 1] = model->lanes[i].running;
 	if (count == 0)
-		return;
+		return false;
 	write_count(out, count, " thread waited for a second or longer at the end:\n",
 		" threads waited for a second or longer at the end:\n");
 	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
@@ -274,6 +274,7 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		write_waits(out, model, tasks, told, i);
 	if (count > told)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+	return true;
 }
 
 /* Writes where something is, after a space; nothing if that isn't known. */
@@ -353,14 +354,15 @@ static void write_lasts(struct output *out, const struct thrum__model *model, ui
 	}
 }
 
-void why_write_lasts(struct output *out, const struct thrum__model *model)
+bool why_write_lasts(struct output *out, const struct thrum__model *model)
 {
 	struct thrum__thread_lasts *lasts = calloc((size_t)model->lane_count + 1, sizeof *lasts);
+	uint32_t told = 0;
 
 	if (!lasts)
-		return;
+		return false;
 	thrum__analyse_thread_lasts(model, model->end - BLOCKED_MIN, lasts);
-	for (uint32_t i = 0, told = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
+	for (uint32_t i = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
 		uint32_t thread = model->lanes[i].running;
 
 		if (!thrum__model_has_row(&model->tasks, thread))
@@ -372,6 +374,7 @@ void why_write_lasts(struct output *out, const struct thrum__model *model)
 		told++;
 	}
 	free(lasts);
+	return told > 0;
 }
 
 /* Writes a task's name, in quotation marks. */

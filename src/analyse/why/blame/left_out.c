@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define ASKED_MOST 4 /* findings for which the search is made */
+#define ASKED_MOST 2 /* findings for which the search is made */
 #define RUNS_MIN 4   /* so many runs with a signal show that each should give one */
 
 /* Whether a finding tells no more than who waits for whom. */
