@@ -6,6 +6,7 @@
  *	locks.h        who holds a lock
  *	places.h       arrays with an element for each task
  *	label.h        patterns of labels, by which tasks count as alike
+ *	odd.h          runs that left out what others like them did
  *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
  *	diff/diff.h    how two recordings of one program differ
