@@ -158,8 +158,8 @@ static inline bool thrum__analyse_waits_only_for(const struct thrum__model *mode
  * a lane's own task, which runs whenever no other does. */
 int64_t thrum__analyse_last_run(const struct thrum__model *, uint32_t task);
 
-/* Whether some task waited for an object at a time: then a signal would have been recorded. Reads at most 4096
- * edges. */
+/* Whether some task waited for an object at a time: then a signal would have been recorded. Reads at most
+ * 4096 edges. */
 bool thrum__analyse_had_waiter(const struct thrum__model *, uint32_t object, int64_t time);
 
 /* The task that can end a wait for a lock which began at `since`: see thrum__analyse_wait. If there

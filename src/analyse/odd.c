@@ -403,8 +403,8 @@ static void count_effects(struct work *work)
 	}
 }
 
-/* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what comes
- * before an object is known. Any thread may be the last that comes to a barrier. */
+/* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what
+ * comes before an object is known. Any thread may be the last that comes to a barrier. */
 static bool is_sure(const struct thrum__model *model, const struct effect *effect,
 	const struct turn *turn)
 {

@@ -42,9 +42,9 @@ struct thrum__odd {
 };
 
 /*
- * Finds up to `max` series whose latest odd turn began before a time, the latest one first; unless `on` is NONE,
- * only those whose effect is on that task. None if events are missing. Returns how many there are, or
- * -THRUM_E_MEMORY. O(events).
+ * Finds up to `max` series whose latest odd turn began before a time, the latest one first; unless `on` is
+ * NONE, only those whose effect is on that task. None if events are missing. Returns how many there are,
+ * or -THRUM_E_MEMORY. O(events).
  */
 THRUM__MUST_USE int thrum__analyse_odd(const struct thrum__model *, uint32_t on, int64_t before,
 	struct thrum__odd *, uint32_t max);

@@ -11,7 +11,7 @@
 #include "analyse/why/finding.h"
 #include "story.h"
 
-/* A thread's loop with a handle that reads answers, a timer, and a condition for which another thread waits. */
+/* A loop with a handle that reads answers, a timer, and a condition for which another thread waits. */
 static void begin(void)
 {
 	story_begin();

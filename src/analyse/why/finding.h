@@ -281,8 +281,8 @@ THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
-/* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for who
- * wants more than the searches above find. O(events). */
+/* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
+ * who wants more than the searches above find. O(events). */
 void thrum__why_add_left_out(const struct thrum__model *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells which run left out a signal. Its like gave one in each run, and somebody has waited for the condition
- * since before that run. Only for findings that nothing else explains. The page doesn't ask for this: it has no
- * room for the search.
+ * since before that run. Only for findings that nothing else explains. The page doesn't ask for this: it
+ * has no room for the search.
  */
 #include "analyse/graph.h"
 #include "analyse/odd.h"
