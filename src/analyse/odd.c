@@ -38,6 +38,7 @@ struct turn {
 	uint32_t series;      /* NONE: it isn't known what began it */
 	uint32_t before;      /* the turn of the series before it, + 1 */
 	uint32_t works;     /* by a descriptor: how often its lane had waited for work until then */
+	uint32_t waits_on;  /* the class of what its thread waited for last, + 1; 0: not known */
 	int32_t descriptor; /* -1: none */
 	uint16_t effects;
 	bool has_waited;
@@ -53,7 +54,9 @@ struct work {
 	uint32_t count, room;
 	uint32_t *of, *open;    /* by place: the task's class and its open turn, + 1 */
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
-	uint32_t on;            /* only effects on this task count, or NONE */
+	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
+	uint32_t vague_room;
+	uint32_t on; /* only effects on this task count, or NONE */
 	int error;
 };
 
@@ -81,6 +84,25 @@ static uint32_t class_of(struct work *work, uint32_t task)
 	}
 	*of = class + 1;
 	return class;
+}
+
+static void set_vague(struct work *work, uint32_t class)
+{
+	bool *grown = thrum__base_grow_zeroed(work->is_vague, &work->vague_room,
+		class + UINT64_C(1), sizeof *work->is_vague);
+
+	if (grown) {
+		work->is_vague = grown;
+		grown[class] = true;
+	} else {
+		work->error = -THRUM_E_MEMORY;
+	}
+}
+
+static bool is_vague(const struct work *work, const struct effect *effect)
+{
+	return (effect->kind == THRUM__EFFECT_SETS || effect->kind == THRUM__EFFECT_STOPS) &&
+		effect->like < work->vague_room && work->is_vague[effect->like];
 }
 
 /* ---- Turns -------------------------------------------------------------------------------- */
@@ -257,8 +279,12 @@ static void note_edge(struct work *work, uint32_t edge)
 	switch (THRUM__EDGE(model, edge, kind)) {
 	case THRUM__EDGE_WAIT:
 		turn = open_turn(work, from);
-		if (turn)
+		if (turn) {
 			turn->has_waited = true;
+			turn->waits_on = thrum__model_has_row(&model->tasks, to)
+				? class_of(work, to) + 1
+				: 0;
+		}
 		break;
 	case THRUM__EDGE_READ: note_read(work, from, to, THRUM__EDGE(model, edge, time)); break;
 	case THRUM__EDGE_SIGNAL: note_effect(work, from, THRUM__EFFECT_SIGNALS, to); break;
@@ -293,6 +319,27 @@ static void note_descriptor(struct work *work, uint32_t thread, int64_t descript
 	begin_turn(work, &turn);
 }
 
+/* The run that set a timer, or stopped it, at a time; NONE: that isn't known. It is one of the timer's loop,
+ * which isn't known of a timer that never ran and was made by a thread. */
+static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t maker = THRUM__TASK(model, timer, creator), lane = lane_of(model, timer);
+	uint32_t class = class_of(work, timer), run;
+
+	if (THRUM__TASK(model, timer, run) == THRUM__NONE && class != THRUM__NONE &&
+		thrum__model_has_row(&model->tasks, maker) &&
+		THRUM__TASK(model, maker, kind) == THRUM_KIND_THREAD) {
+		set_vague(work, class);
+		return THRUM__NONE;
+	}
+	run = lane < model->lane_count ? work->ran[lane] : THRUM__NONE;
+	return thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) >= time &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task))
+		? run
+		: THRUM__NONE;
+}
+
 static void note_note(struct work *work, uint32_t note)
 {
 	const struct thrum__model *model = work->model;
@@ -309,13 +356,10 @@ static void note_note(struct work *work, uint32_t note)
 			note_descriptor(work, task, value, time);
 		return;
 	}
-	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE ||
-		lane_of(model, task) >= model->lane_count)
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE || is_own_wait(model, task))
 		return;
-	run = work->ran[lane_of(model, task)];
-	if (!thrum__model_has_row(&model->runs, run) || THRUM__RUN(model, run, end) < time ||
-		is_own_wait(model, task) ||
-		!thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task)))
+	run = run_for(work, task, time);
+	if (run == THRUM__NONE)
 		return;
 	note_effect(work, THRUM__RUN(model, run, task),
 		value == THRUM__OPEN ? THRUM__EFFECT_STOPS : THRUM__EFFECT_SETS, task);
@@ -403,13 +447,26 @@ static void count_effects(struct work *work)
 	}
 }
 
+/* Whether a turn is over. One that goes on at the end is if its thread waits as after the turn before. */
+static bool is_over(const struct work *work, const struct turn *turn)
+{
+	const struct turn *before = turn->before > 0 ? &work->turns[turn->before - 1] : NULL;
+
+	if (turn->until != THRUM__OPEN)
+		return true;
+	return THRUM__TASK(work->model, turn->task, kind) == THRUM_KIND_THREAD && before &&
+		turn->has_waited == before->has_waited && turn->waits_on == before->waits_on;
+}
+
 /* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what
  * comes before an object is known. Any thread may be the last that comes to a barrier. */
-static bool is_sure(const struct thrum__model *model, const struct effect *effect,
-	const struct turn *turn)
+static bool is_sure(const struct work *work, const struct effect *effect, const struct turn *turn)
 {
+	const struct thrum__model *model = work->model;
 	int64_t until = turn->until < model->end ? turn->until : model->end;
 
+	if (!is_over(work, turn))
+		return false;
 	if (effect->kind != THRUM__EFFECT_SIGNALS)
 		return true;
 	if (effect->is_several || THRUM__TASK(model, effect->on, created) > turn->time)
@@ -446,7 +503,7 @@ static bool find_turns(const struct work *work, const struct series *series, uns
 			continue;
 		if (looked++ == LOOKED_MOST)
 			return false;
-		if (!is_sure(work->model, effect, turn))
+		if (!is_sure(work, effect, turn))
 			continue;
 		if (odd->count == THRUM__ODD_TURNS)
 			return false;
@@ -470,7 +527,9 @@ static void find_in(const struct work *work, const struct series *series, struct
 		for (unsigned b = 1; b <= series->count; b++) {
 			uint32_t with = series->both[a][b];
 
-			if (a == b || with < WITH_MIN || with == series->both[a][a] ||
+			if (a == b || with < WITH_MIN || is_vague(work, &series->of[b - 1]) ||
+				(a > 0 && is_vague(work, &series->of[a - 1])) ||
+				with == series->both[a][a] ||
 				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
 				(found->count > 0 && with <= found->with))
 				continue;
@@ -544,6 +603,7 @@ int thrum__analyse_odd(const struct thrum__model *model, uint32_t on, int64_t be
 	free(work.turns);
 	free(work.of);
 	free(work.open);
+	free(work.is_vague);
 	free(work.ran);
 	free(work.rested);
 	return result;
