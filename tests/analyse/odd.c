@@ -17,7 +17,7 @@ static void begin(void)
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
 		   "0 create 1 2 handle\n0 label 2 \"read on_answer\n"
-		   "0 create 1 3 timer\n0 label 3 \"timer on_retry\n"
+		   "0 create 2 3 timer\n0 label 3 \"timer on_retry\n"
 		   "0 create 1 4 condition\n0 label 4 \"window\n"
 		   "0 @1 create - 5 thread\n0 @1 label 5 \"client\n0 @1 switch 5\n");
 }
@@ -175,6 +175,12 @@ static void tells_what_goes_together(void **state)
 	for (int i = 1; i <= 6; i++)
 		ask(100 * i, i < 6, i < 6);
 	expect_none();
+	/* A thread made such a timer, and nobody knows where that is set. */
+	begin();
+	story_tell("0 create 1 6 timer\n0 label 6 \"timer on_retry\n1 due 6 =50\n");
+	for (int i = 1; i <= 6; i++)
+		ask(100 * i, true, i < 6);
+	expect_none();
 }
 
 /* The client asks a thread that wakes up by descriptors; by 7 it answers, by 8 it measures. */
@@ -233,6 +239,7 @@ static void tells_threads(void **state)
 	begin();
 	for (int i = 1; i <= 5; i++)
 		sleep_on(100 * i, i < 5);
+	story_tell("600 @1 wait 5 3\n");
 	assert_int_equal(find(&odd, &model, 1), 1);
 	assert_int_equal(odd.effect, THRUM__EFFECT_READIES);
 	assert_int_equal(odd.after, story_task(model, 3));
@@ -240,6 +247,12 @@ static void tells_threads(void **state)
 	assert_int_equal(odd.time[0], 501);
 	assert_int_equal(odd.with, 4);
 	thrum__model_destroy(model);
+	/* It isn't over: the thread waits for something else. */
+	begin();
+	for (int i = 1; i <= 5; i++)
+		sleep_on(100 * i, i < 5);
+	story_tell("600 @1 wait 5 4\n");
+	expect_none();
 	/* It wakes up twice for one wait: both are one turn. */
 	begin();
 	for (int i = 1; i <= 5; i++) {
