@@ -247,6 +247,14 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 						       : THRUM__TASK(model, task, lane);
 }
 
+/* How often a thread's lane has waited for work. */
+static uint32_t works_of(const struct work *work, uint32_t thread)
+{
+	uint32_t lane = lane_of(work->model, thread);
+
+	return lane < work->model->lane_count ? work->rested[lane] : 0;
+}
+
 /* A thread goes on after a wait, unless it works for a descriptor. */
 static void note_read(struct work *work, uint32_t thread, uint32_t source, int64_t time)
 {
@@ -260,8 +268,7 @@ static void note_read(struct work *work, uint32_t thread, uint32_t source, int64
 
 	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
 		!thrum__model_has_row(&model->tasks, source) ||
-		(before && before->descriptor >= 0 &&
-			before->works == work->rested[lane_of(model, thread)]) ||
+		(before && before->descriptor >= 0 && before->works == works_of(work, thread)) ||
 		(before && before->after == source && !before->has_waited))
 		return;
 	turn.series = series_of(work, class_of(work, thread), 2, class_of(work, source));
@@ -302,7 +309,7 @@ static void note_edge(struct work *work, uint32_t edge)
 /* A thread's loop woke up. Nobody knows for which of several descriptors it does something then. */
 static void note_descriptor(struct work *work, uint32_t thread, int64_t descriptor, int64_t time)
 {
-	uint32_t works = work->rested[lane_of(work->model, thread)];
+	uint32_t works = works_of(work, thread);
 	struct turn *before = open_turn(work, thread);
 	struct turn turn = {.task = thread,
 		.time = time,
