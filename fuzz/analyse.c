@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/diff/diff.h"
+#include "analyse/odd.h"
 #include "analyse/slow/flame.h"
 #include "analyse/stats/stats.h"
 #include "analyse/why/finding.h"
@@ -78,8 +79,11 @@ static void check_paths(const struct thrum__model *model)
 static void check_findings(const struct thrum__model *model)
 {
 	struct thrum__findings findings;
+	struct thrum__odd odd[2];
 
 	require(thrum__why_make(model, &findings) == 0);
+	thrum__why_add_left_out(model, &findings);
+	require(thrum__analyse_odd(model, THRUM__NONE, model->end, odd, 2) <= 2);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 

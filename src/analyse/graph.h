@@ -6,6 +6,7 @@
  *	locks.h        who holds a lock
  *	places.h       arrays with an element for each task
  *	label.h        patterns of labels, by which tasks count as alike
+ *	odd.h          runs that left out what others like them did
  *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
  *	diff/diff.h    how two recordings of one program differ
@@ -163,6 +164,10 @@ static inline bool thrum__analyse_waits_only_for(const struct thrum__model *mode
 /* When a task began to run last: a wait that began earlier is stale. -1 if that isn't known, and for
  * a lane's own task, which runs whenever no other does. */
 int64_t thrum__analyse_last_run(const struct thrum__model *, uint32_t task);
+
+/* Whether some task waited for an object at a time: then a signal would have been recorded. Reads at most
+ * 4096 edges. */
+bool thrum__analyse_had_waiter(const struct thrum__model *, uint32_t object, int64_t time);
 
 /* The task that can end a wait for a lock which began at `since`: see thrum__analyse_wait. If there
  * are several, the latest that doesn't run. */

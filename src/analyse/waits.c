@@ -5,6 +5,10 @@
 #include "analyse/graph.h"
 #include "base/array.h"
 
+#define LOOK_BACK \
+	4096       /* edges of an object that are searched for its waiters, from the latest back */
+#define WAITERS 16 /* that are told apart */
+
 /* A wait edge of a pending task for one that is pending. */
 struct candidate {
 	uint32_t edge, on;
@@ -373,4 +377,31 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 			thrum__analyse_task_is_lock(graph->model, task)
 		? &graph->locks[number - 1]
 		: NULL;
+}
+
+/* ---- Waits in the past ---------------------------------------------------------------------- */
+
+bool thrum__analyse_had_waiter(const struct thrum__model *model, uint32_t object, int64_t time)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), seen[WAITERS], count = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t task = THRUM__EDGE(model, edge, from), at = 0;
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (THRUM__EDGE(model, edge, time) > time ||
+			(kind != THRUM__EDGE_WAIT && kind != THRUM__EDGE_READ))
+			continue;
+		while (at < count && seen[at] != task)
+			at++;
+		if (at < count)
+			continue;
+		if (kind == THRUM__EDGE_WAIT)
+			return true;
+		if (count == WAITERS)
+			return false;
+		seen[count++] = task;
+	}
+	return false;
 }

@@ -53,7 +53,7 @@ FACES = {
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "locks.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
-                "stats/stats.h", "thread.h"),
+                "odd.h", "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
     "timeline": ("layout/layout.h", "index/index.h"),

@@ -102,6 +102,8 @@ static const struct {
 		"[a] ends and begins nothing; others like it began a task then, such as [b]."},
 	{THRUM__STEP_SKIPS, 0, 0,
 		"[a] goes on once without a signal for [b]; it gave one the 0 other times."},
+	{THRUM__STEP_LEAVES_OUT, 0, 0,
+		"[a] runs once without a signal for [b]; its other runs like this gave one, 0 in all."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,

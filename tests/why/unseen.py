@@ -16,6 +16,7 @@ to be found before anybody asked. The comment of a program has its cases:
       truth: a sentence for people
       culprit: REGEX     a line of the answer has to match it; or `nothing`
       victim: REGEX
+      clue: REGEX        a line of the answer has to match it, whatever the grade
 
 A program runs under `thrum record`; with `self`, by THRUM_TRACE. It runs to its end, or for MS: then
 it is killed, or stopped by SIGTERM, or (live) asked about while it runs. Recordings that its children
@@ -54,7 +55,7 @@ KEPT_MOST = 200_000  # bytes; a recording that is bigger when compressed isn't k
 class Case:
     def __init__(self, file, name):
         self.file, self.name = file, name
-        self.args = self.run = self.truth = self.culprit = self.victim = ""
+        self.args = self.run = self.truth = self.culprit = self.victim = self.clue = ""
         self.ask = "why"
         self.is_empty = False  # it had nothing to record
 
@@ -81,7 +82,7 @@ def read_cases(file):
     with open(file, encoding="utf-8") as source:
         comment = source.read().partition(" case: ")
     for line in (comment[1] + comment[2].partition("*/")[0]).splitlines():
-        found = re.match(r"[ *]*(case|args|run|ask|truth|culprit|victim):\s*(.*?)\s*$", line)
+        found = re.match(r"[ *]*(case|args|run|ask|truth|culprit|victim|clue):\s*(.*?)\s*$", line)
         if found and found[1] == "case":
             case = Case(file, found[2])
             cases[case.title()] = case
@@ -277,6 +278,9 @@ def test(cases):
         if BEST_FIRST.index(result) > BEST_FIRST.index(before[case.title()]):
             print(f"{case.title()}: {result}, no longer {before[case.title()]}. The truth: "
                   f"{case.truth}\n{answer}")
+            worse += 1
+        if case.clue and not any(re.search(case.clue, line) for line in answer.splitlines()):
+            print(f"{case.title()}: no line has the clue {case.clue}\n{answer}")
             worse += 1
     print_sums(graded)
     if len(kept) != len(before):

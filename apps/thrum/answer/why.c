@@ -127,7 +127,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	bool color = output_wants_color(options->color);
 	char unknown[1000];
 	struct output out;
-	bool is_unjudged;
+	bool is_unjudged, is_quiet = findings->count + findings->idle_count > 0;
 	int status;
 
 	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
@@ -150,11 +150,14 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		why_write_idle(&out, model, findings);
 	if (findings->count + findings->idle_count == 0 && task == THRUM__NONE &&
 		options->format != WHY_JSON) {
-		why_write_blocked(&out, model);
+		is_quiet |= why_write_blocked(&out, model);
 		why_write_polling(&out, model);
 	}
 	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
-		why_write_lasts(&out, model);
+		is_quiet |= why_write_lasts(&out, model);
+	if (is_quiet && task == THRUM__NONE && options->format != WHY_JSON &&
+		times_are_all(&options->times))
+		why_write_odd(&out, model, findings);
 	if (options->format != WHY_JSON) {
 		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 		why_write_unknown(&out, unknown);
@@ -173,6 +176,7 @@ static int explain(const struct load *load, const struct why_options *options)
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
+	thrum__why_add_left_out(load->model, &findings);
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,

@@ -36,16 +36,20 @@ void why_write_unjudged(struct output *, const struct thrum__model *,
 void why_write_idle(struct output *, const struct thrum__model *, const struct thrum__findings *);
 
 /* Names the threads that waited for a second or longer at the end, each with what it waited for; writes
- * nothing if there is none. */
-void why_write_blocked(struct output *, const struct thrum__model *);
+ * nothing if there is none, and returns whether there is one. */
+bool why_write_blocked(struct output *, const struct thrum__model *);
 
 /* Names the threads that slept again and again for the last second or longer, and did nothing else: they may
  * poll for what never comes. Writes nothing if there is none. */
 void why_write_polling(struct output *, const struct thrum__model *);
 
 /* Names the callbacks that ran last in each loop in which few others, or none, ran for the last second or
- * longer. Writes nothing if there is none, or no memory. */
-void why_write_lasts(struct output *, const struct thrum__model *);
+ * longer. Writes nothing if there is none, or no memory. Returns whether it wrote something. */
+bool why_write_lasts(struct output *, const struct thrum__model *);
+
+/* Writes which turns left out what their like did, if nobody did it later, and if no finding is more than
+ * possible. */
+void why_write_odd(struct output *, const struct thrum__model *, const struct thrum__findings *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */

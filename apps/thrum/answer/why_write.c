@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/graph.h"
+#include "analyse/odd.h"
 #include "analyse/thread.h"
 #include "answer/why.h"
 #include "base/json.h"
@@ -15,6 +16,7 @@
 #define NAME_COLUMNS 100
 #define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
 #define CHAIN_MAX 20   /* lines on what a task waits for */
+#define ODD_MAX 3
 #define BLOCKED_MIN 1000000000 /* ns */
 
 static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
@@ -255,7 +257,7 @@ static bool is_blocked(const struct thrum__model *model, const struct thrum__lan
 		thrum__base_time_between(waits[0].since, model->end) >= BLOCKED_MIN;
 }
 
-void why_write_blocked(struct output *out, const struct thrum__model *model)
+bool why_write_blocked(struct output *out, const struct thrum__model *model)
 {
 	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
 
@@ -263,7 +265,7 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		if (is_blocked(model, &model->lanes[i]) && count++ < THRUM__UNJUDGED_MAX)
 			tasks[count - 1] = model->lanes[i].running;
 	if (count == 0)
-		return;
+		return false;
 	write_count(out, count, " thread waited for a second or longer at the end:\n",
 		" threads waited for a second or longer at the end:\n");
 	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
@@ -272,6 +274,7 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		write_waits(out, model, tasks, told, i);
 	if (count > told)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+	return true;
 }
 
 /* Writes where something is, after a space; nothing if that isn't known. */
@@ -351,14 +354,15 @@ static void write_lasts(struct output *out, const struct thrum__model *model, ui
 	}
 }
 
-void why_write_lasts(struct output *out, const struct thrum__model *model)
+bool why_write_lasts(struct output *out, const struct thrum__model *model)
 {
 	struct thrum__thread_lasts *lasts = calloc((size_t)model->lane_count + 1, sizeof *lasts);
+	uint32_t told = 0;
 
 	if (!lasts)
-		return;
+		return false;
 	thrum__analyse_thread_lasts(model, model->end - BLOCKED_MIN, lasts);
-	for (uint32_t i = 0, told = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
+	for (uint32_t i = 0; i < model->lane_count && told < THRUM__UNJUDGED_MAX; i++) {
 		uint32_t thread = model->lanes[i].running;
 
 		if (!thrum__model_has_row(&model->tasks, thread))
@@ -370,6 +374,89 @@ void why_write_lasts(struct output *out, const struct thrum__model *model)
 		told++;
 	}
 	free(lasts);
+	return told > 0;
+}
+
+/* Writes a task's name, in quotation marks. */
+static void write_quoted(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char words[400];
+
+	thrum__words_task(model, task, words, sizeof words);
+	output_text(out, "“");
+	output_display(out, words, size_of(words), NAME_COLUMNS);
+	output_text(out, "”");
+}
+
+static void write_odd(struct output *out, const struct thrum__model *model,
+	const struct thrum__odd *odd)
+{
+	static const char *const lacks[] = {
+#define THRUM__X(NAME, lack, did, has) lack,
+		THRUM__EFFECTS(THRUM__X)
+#undef THRUM__X
+	};
+	static const char *const did[] = {
+#define THRUM__X(NAME, lack, did, has) did,
+		THRUM__EFFECTS(THRUM__X)
+#undef THRUM__X
+	};
+	static const char *const has[] = {
+#define THRUM__X(NAME, lack, did, has) has,
+		THRUM__EFFECTS(THRUM__X)
+#undef THRUM__X
+	};
+	size_t begin = output_begin_line(out);
+
+	write_time(out, odd->time[0]);
+	output_text(out, "  ");
+	write_task(out, model, odd->task[0]);
+	if (odd->descriptor >= 0) {
+		output_text(out, ", woken by descriptor ");
+		write_count(out, (uint32_t)odd->descriptor, ",", ",");
+	} else if (odd->after != THRUM__NONE) {
+		output_text(out, ", after its wait for ");
+		write_quoted(out, model, odd->after);
+		output_text(out, ",");
+	}
+	output_text(out, " ");
+	if (odd->given != THRUM__EFFECT_NONE) {
+		output_text(out, did[odd->given]);
+		output_text(out, " ");
+		write_quoted(out, model, odd->given_on);
+		output_text(out, ", but ");
+	}
+	output_text(out, lacks[odd->effect]);
+	output_text(out, " ");
+	write_quoted(out, model, odd->on);
+	output_text(out, "; ");
+	write_count(out, odd->with, " other such run ", " other such runs ");
+	output_text(out, has[odd->effect]);
+	for (uint32_t i = 1; i < odd->count; i++) {
+		output_text(out, i == 1 ? ", but not the one at " : " and that at ");
+		out->at = put_seconds(output_room(out, NUMBER_ROOM), odd->time[i], 0);
+	}
+	write_place(out, model, odd->task[0]);
+	output_end_line(out, begin, STEP_INDENT);
+}
+
+void why_write_odd(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
+{
+	struct thrum__odd odd[ODD_MAX];
+	int count;
+
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (findings->findings[i].certainty != THRUM__POSSIBLE)
+			return;
+	count = thrum__analyse_odd(model, THRUM__NONE, model->end - BLOCKED_MIN, odd, ODD_MAX);
+
+	if (count > 0 && findings->count > 0)
+		output_text(out, "\n");
+	if (count > 0)
+		output_text(out, "Runs that left out what others like them did:\n");
+	for (int i = 0; i < count; i++)
+		write_odd(out, model, &odd[i]);
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

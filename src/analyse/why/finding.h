@@ -137,7 +137,9 @@ const char *thrum__why_certainty_name(int certainty);
 	X(BEGINS_NOTHING, \
 		"begins-nothing") /* ends and begins no task, as other and its like did */ \
 	X(SKIPS, "skips")         /* doesn't signal other once, as it does in all other rounds */ \
-	X(LOGGED, "logged")       /* writes a log line meanwhile */ \
+	X(LEAVES_OUT, \
+		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
+	X(LOGGED, "logged")   /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
@@ -188,7 +190,8 @@ struct thrum__step {
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
-	 * BEGINS_NOTHING: 1 if it failed. SKIPS: in how many rounds it did. */
+	 * BEGINS_NOTHING: 1 if it failed. SKIPS: in how many rounds it did.
+	 * LEAVES_OUT: how many other runs did. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };
@@ -277,6 +280,10 @@ THRUM__MUST_USE struct thrum__why_work *thrum__why_begin(const struct thrum__mod
 THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
+
+/* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
+ * who wants more than the searches above find. O(events). */
+void thrum__why_add_left_out(const struct thrum__model *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

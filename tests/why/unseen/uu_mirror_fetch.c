@@ -9,6 +9,7 @@
  *     that no longer exist, so that the queued fetches never start.
  *   culprit: retire_connection|on_retired
  *   victim: print_progress|queue_fetch|run_fetches
+ *   clue: read on_answer began none like “write .*14 other such runs began one
  * case: healthy
  *   args: healthy
  *   ask: why

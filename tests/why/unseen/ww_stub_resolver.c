@@ -9,6 +9,7 @@
  *          answer.
  *   culprit: on_upstream_answer|on_query_retry
  *   victim: resolve_sync
+ *   clue: on_upstream_answer stopped “timer on_query_retry”, but didn't signal “condition answered”
  * case: healthy
  *   args: healthy
  *   ask: why

@@ -8,6 +8,7 @@
  *          After two such replies both sockets of the agent are lost, and the queued fetches never start.
  *   culprit: on_status
  *   victim: fetch_pages
+ *   clue: read on_status began none like “write .*8 other such runs began one
  * case: healthy
  *   args: healthy
  *   ask: why

@@ -9,7 +9,6 @@
 #define LOOK_BACK 4096 /* edges of a task that are searched, from the latest back */
 #define ROUNDS_MIN 8   /* so many rounds with a signal show that each should have one */
 #define KEYS 6         /* things that a thread waits for, and conditions that it signals */
-#define WAITERS 16     /* that are looked at */
 #define OF_SITE 0x80000000u
 
 /* The rounds of a thread, from the latest back. */
@@ -89,32 +88,6 @@ static void look_at(struct rounds *rounds, const struct thrum__model *model, uin
 	}
 }
 
-/* Whether some task waited for a condition at a time: then a signal would have been recorded. */
-static bool has_waiter(const struct thrum__model *model, uint32_t condition, int64_t time)
-{
-	uint32_t edge = THRUM__TASK(model, condition, edge_in), seen[WAITERS], count = 0;
-
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
-		uint32_t task = THRUM__EDGE(model, edge, from), at = 0;
-		int kind = THRUM__EDGE(model, edge, kind);
-
-		if (THRUM__EDGE(model, edge, time) > time ||
-			(kind != THRUM__EDGE_WAIT && kind != THRUM__EDGE_READ))
-			continue;
-		while (at < count && seen[at] != task)
-			at++;
-		if (at < count)
-			continue;
-		if (kind == THRUM__EDGE_WAIT)
-			return true;
-		if (count == WAITERS)
-			return false;
-		seen[count++] = task;
-	}
-	return false;
-}
-
 /* Whether a condition is the leaf, or one of those that serve the leaf hears its signals. */
 static bool leads_to(const struct thrum__model *model, uint32_t condition, uint32_t leaf,
 	const struct thrum__why_servers *servers)
@@ -145,7 +118,8 @@ static void add_round(struct thrum__finding *finding, const struct thrum__search
 		unsigned at = finding->step_count;
 
 		if (round->with < ROUNDS_MIN || round->without != 1 || at == THRUM__STEPS_MAX ||
-			!has_waiter(model, condition, THRUM__EDGE(model, round->edge, time)) ||
+			!thrum__analyse_had_waiter(model, condition,
+				THRUM__EDGE(model, round->edge, time)) ||
 			!leads_to(model, condition, path->leaf, servers))
 			continue;
 		thrum__why_add_step(finding, THRUM__STEP_SKIPS, thread, condition,

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/odd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "analyse/label.h"
+#include "base/array.h"
+#include "base/keys.h"
+
+#define EFFECTS 12 /* of one series; more are not told apart */
+#define SERIES_MAX 4096
+#define WITH_MIN 3     /* so many turns with an effect show that each should have it, */
+#define WITH_TIMES 4   /* or so many times as many as lack it, if several do */
+#define LOOKED_MOST 64 /* turns without an effect that are looked at */
+#define MADE_BACK 8    /* edges to a task that are searched for its maker's wait */
+#define DESCRIPTOR_TAG "woken by descriptor"
+
+struct effect {
+	int kind;
+	uint32_t like, on; /* the class of tasks on which it acts, and the latest of them */
+	bool is_several;   /* it acted on others of the class, too */
+	int64_t last;      /* when a turn that had it began, the latest */
+};
+
+/* Turns that are alike. Bit 0 of a turn's effects is always set, the bit i + 1 is for of[i]. */
+struct series {
+	uint32_t turns, last; /* how many; the latest, + 1 */
+	uint32_t count;
+	struct effect of[EFFECTS];
+	uint32_t both[EFFECTS + 1][EFFECTS + 1];
+};
+
+struct turn {
+	int64_t time, until;
+	uint32_t task, after; /* after: see struct thrum__odd */
+	uint32_t series;      /* NONE: it isn't known what began it */
+	uint32_t before;      /* the turn of the series before it, + 1 */
+	uint32_t works;     /* by a descriptor: how often its lane had waited for work until then */
+	uint32_t waits_on;  /* the class of what its thread waited for last, + 1; 0: not known */
+	int32_t descriptor; /* -1: none */
+	uint16_t effects;
+	bool has_waited;
+};
+
+struct work {
+	const struct thrum__model *model;
+	struct thrum__places places;
+	struct thrum__base_keys classes, keys; /* of tasks; of series */
+	struct series *series;
+	uint32_t series_room;
+	struct turn *turns;
+	uint32_t count, room;
+	uint32_t *of, *open;    /* by place: the task's class and its open turn, + 1 */
+	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
+	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
+	uint32_t vague_room;
+	uint32_t on; /* only effects on this task count, or NONE */
+	int error;
+};
+
+/* ---- Classes of tasks --------------------------------------------------------------------- */
+
+/* The number of a task's class; NONE: it has no name. */
+static uint32_t class_of(struct work *work, uint32_t task)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t *of = &work->of[thrum__place(&work->places, task)], class;
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	const char *name;
+	size_t size;
+
+	if (*of > 0)
+		return *of - 1;
+	name = thrum__model_task_name(model, task, &size);
+	if (size == 0)
+		return THRUM__NONE;
+	size = thrum__analyse_label_pattern(name, size, pattern);
+	if (thrum__base_keys_add(&work->classes, THRUM__TASK(model, task, kind), pattern, size,
+		    &class) < 0) {
+		work->error = -THRUM_E_MEMORY;
+		return THRUM__NONE;
+	}
+	*of = class + 1;
+	return class;
+}
+
+static void set_vague(struct work *work, uint32_t class)
+{
+	bool *grown = thrum__base_grow_zeroed(work->is_vague, &work->vague_room,
+		class + UINT64_C(1), sizeof *work->is_vague);
+
+	if (grown) {
+		work->is_vague = grown;
+		grown[class] = true;
+	} else {
+		work->error = -THRUM_E_MEMORY;
+	}
+}
+
+static bool is_vague(const struct work *work, const struct effect *effect)
+{
+	return (effect->kind == THRUM__EFFECT_SETS || effect->kind == THRUM__EFFECT_STOPS) &&
+		effect->like < work->vague_room && work->is_vague[effect->like];
+}
+
+/* ---- Turns -------------------------------------------------------------------------------- */
+
+/* The series of turns that begin so; NONE: there are too many. */
+static uint32_t series_of(struct work *work, uint32_t class, unsigned sort, uint64_t by)
+{
+	uint64_t parts[2] = {class | (uint64_t)sort << 32, by};
+	uint32_t at;
+	void *grown;
+
+	if (class == THRUM__NONE || by == THRUM__NONE || work->keys.count >= SERIES_MAX)
+		return THRUM__NONE;
+	if (thrum__base_keys_add(&work->keys, 0, (const char *)parts, sizeof parts, &at) == 0) {
+		grown = thrum__base_grow_zeroed(work->series, &work->series_room, at + UINT64_C(1),
+			sizeof *work->series);
+		if (grown) {
+			work->series = grown;
+			return at;
+		}
+	}
+	work->error = -THRUM_E_MEMORY;
+	return THRUM__NONE;
+}
+
+/* A task's turn that isn't over, or NULL. */
+static struct turn *open_turn(const struct work *work, uint32_t task)
+{
+	uint32_t open = work->open[thrum__place(&work->places, task)];
+
+	return open > 0 ? &work->turns[open - 1] : NULL;
+}
+
+static void begin_turn(struct work *work, const struct turn *turn)
+{
+	void *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
+		sizeof *work->turns);
+
+	if (!grown) {
+		work->error = -THRUM_E_MEMORY;
+		return;
+	}
+	work->turns = grown;
+	if (open_turn(work, turn->task) && open_turn(work, turn->task)->until == THRUM__OPEN)
+		open_turn(work, turn->task)->until = turn->time;
+	work->turns[work->count] = *turn;
+	work->turns[work->count].effects = 1;
+	work->open[thrum__place(&work->places, turn->task)] = ++work->count;
+}
+
+static void note_effect(struct work *work, uint32_t task, int kind, uint32_t on)
+{
+	struct turn *turn = open_turn(work, task);
+	struct series *series;
+	uint32_t like, i = 0;
+
+	if (!turn || turn->series == THRUM__NONE || !thrum__model_has_row(&work->model->tasks, on))
+		return;
+	like = class_of(work, on);
+	series = &work->series[turn->series];
+	while (i < series->count && (series->of[i].kind != kind || series->of[i].like != like))
+		i++;
+	if (like == THRUM__NONE || i == EFFECTS)
+		return;
+	if (i == series->count)
+		series->of[series->count++] = (struct effect){.kind = kind, .like = like, .on = on};
+	series->of[i].is_several |= series->of[i].on != on;
+	series->of[i].on = on;
+	series->of[i].last = turn->time;
+	turn->effects |= (uint16_t)(2u << i);
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static void note_run(struct work *work, uint32_t run)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t task = THRUM__RUN(model, run, task);
+	struct turn turn = {.task = task,
+		.time = THRUM__RUN(model, run, start),
+		.until = THRUM__RUN(model, run, end),
+		.after = THRUM__NONE,
+		.descriptor = -1};
+	bool is_callback, ends;
+
+	work->ran[THRUM__RUN(model, run, lane)] = run;
+	if (!thrum__model_has_row(&model->tasks, task) ||
+		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD)
+		return;
+	ends = THRUM__TASK(model, task, end) >= turn.time &&
+		THRUM__TASK(model, task, end) <= THRUM__RUN(model, run, end);
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_HANDLE:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_REQUEST: is_callback = true; break;
+	default: is_callback = false; break;
+	}
+	if (!is_callback && (open_turn(work, task) || thrum__analyse_task_is_pending(model, task)))
+		return;
+	turn.series = series_of(work, class_of(work, task), is_callback && ends, 0);
+	begin_turn(work, &turn);
+}
+
+/* Whether a task's maker waits for it itself, as for a sleep. */
+static bool is_own_wait(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < MADE_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, from) == THRUM__TASK(model, task, creator))
+			return true;
+	return false;
+}
+
+static void note_task(struct work *work, uint32_t task)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t maker = THRUM__TASK(model, task, creator);
+
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_TASK:
+	case THRUM_KIND_ASYNC:
+	case THRUM_KIND_PROMISE:
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_FIBER:
+	case THRUM_KIND_THREAD: break;
+	default: return;
+	}
+	if (thrum__model_has_row(&model->tasks, maker) && !is_own_wait(model, task))
+		note_effect(work, maker, THRUM__EFFECT_BEGINS, task);
+}
+
+/* The lane on which a task runs, or else the one that made it. */
+static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane)
+						       : THRUM__TASK(model, task, lane);
+}
+
+/* How often a thread's lane has waited for work. */
+static uint32_t works_of(const struct work *work, uint32_t thread)
+{
+	uint32_t lane = lane_of(work->model, thread);
+
+	return lane < work->model->lane_count ? work->rested[lane] : 0;
+}
+
+/* A thread goes on after a wait, unless it works for a descriptor. */
+static void note_read(struct work *work, uint32_t thread, uint32_t source, int64_t time)
+{
+	const struct thrum__model *model = work->model;
+	struct turn *before = open_turn(work, thread);
+	struct turn turn = {.task = thread,
+		.time = time,
+		.until = THRUM__OPEN,
+		.after = source,
+		.descriptor = -1};
+
+	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
+		!thrum__model_has_row(&model->tasks, source) ||
+		(before && before->descriptor >= 0 && before->works == works_of(work, thread)) ||
+		(before && before->after == source && !before->has_waited))
+		return;
+	turn.series = series_of(work, class_of(work, thread), 2, class_of(work, source));
+	begin_turn(work, &turn);
+}
+
+static void note_edge(struct work *work, uint32_t edge)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	struct turn *turn;
+
+	if (!thrum__model_has_row(&model->tasks, from) || from == to)
+		return;
+	switch (THRUM__EDGE(model, edge, kind)) {
+	case THRUM__EDGE_WAIT:
+		turn = open_turn(work, from);
+		if (turn) {
+			turn->has_waited = true;
+			turn->waits_on = thrum__model_has_row(&model->tasks, to)
+				? class_of(work, to) + 1
+				: 0;
+		}
+		break;
+	case THRUM__EDGE_READ: note_read(work, from, to, THRUM__EDGE(model, edge, time)); break;
+	case THRUM__EDGE_SIGNAL: note_effect(work, from, THRUM__EFFECT_SIGNALS, to); break;
+	case THRUM__EDGE_READY: note_effect(work, from, THRUM__EFFECT_READIES, to); break;
+	case THRUM__EDGE_RESOLVE:
+	case THRUM__EDGE_FAIL:
+	case THRUM__EDGE_CANCEL:
+		if (THRUM__TASK(model, to, creator) != from || !is_own_wait(model, to))
+			note_effect(work, from, THRUM__EFFECT_ENDS, to);
+		break;
+	default: break;
+	}
+}
+
+/* A thread's loop woke up. Nobody knows for which of several descriptors it does something then. */
+static void note_descriptor(struct work *work, uint32_t thread, int64_t descriptor, int64_t time)
+{
+	uint32_t works = works_of(work, thread);
+	struct turn *before = open_turn(work, thread);
+	struct turn turn = {.task = thread,
+		.time = time,
+		.until = THRUM__OPEN,
+		.after = THRUM__NONE,
+		.works = works,
+		.descriptor = (int32_t)descriptor};
+
+	if (before && before->descriptor >= 0 && before->works == works) {
+		before->series = THRUM__NONE;
+		return;
+	}
+	turn.series = series_of(work, class_of(work, thread), 3, (uint32_t)descriptor);
+	begin_turn(work, &turn);
+}
+
+/* The run that set a timer, or stopped it, at a time; NONE: that isn't known. It is one of the timer's loop,
+ * which isn't known of a timer that never ran and was made by a thread. */
+static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t maker = THRUM__TASK(model, timer, creator), lane = lane_of(model, timer);
+	uint32_t class = class_of(work, timer), run;
+
+	if (THRUM__TASK(model, timer, run) == THRUM__NONE && class != THRUM__NONE &&
+		thrum__model_has_row(&model->tasks, maker) &&
+		THRUM__TASK(model, maker, kind) == THRUM_KIND_THREAD) {
+		set_vague(work, class);
+		return THRUM__NONE;
+	}
+	run = lane < model->lane_count ? work->ran[lane] : THRUM__NONE;
+	return thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) >= time &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task))
+		? run
+		: THRUM__NONE;
+}
+
+static void note_note(struct work *work, uint32_t note)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t task = THRUM__NOTE(model, note, task), run;
+	int64_t time = THRUM__NOTE(model, note, time), value = THRUM__NOTE(model, note, value);
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return;
+	if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_TAG_VALUE) {
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD && value >= 0 &&
+			value < INT32_MAX &&
+			strcmp(thrum__model_string(model, THRUM__NOTE(model, note, text), NULL),
+				DESCRIPTOR_TAG) == 0)
+			note_descriptor(work, task, value, time);
+		return;
+	}
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE || is_own_wait(model, task))
+		return;
+	run = run_for(work, task, time);
+	if (run == THRUM__NONE)
+		return;
+	note_effect(work, THRUM__RUN(model, run, task),
+		value == THRUM__OPEN ? THRUM__EFFECT_STOPS : THRUM__EFFECT_SETS, task);
+}
+
+/* The tables in the order in which their rows of one time count. */
+enum table {
+	SUSPENSIONS,
+	RUNS,
+	NOTES,
+	TASKS,
+	EDGES,
+	TABLES
+};
+
+static int64_t time_of(const struct thrum__model *model, enum table table, uint32_t row)
+{
+	switch (table) {
+	case SUSPENSIONS: return THRUM__SUSPENSION(model, row, start);
+	case RUNS: return THRUM__RUN(model, row, start);
+	case NOTES: return THRUM__NOTE(model, row, time);
+	case TASKS: return THRUM__TASK(model, row, created);
+	default: return THRUM__EDGE(model, row, time);
+	}
+}
+
+static void note_row(struct work *work, enum table table, uint32_t row)
+{
+	const struct thrum__model *model = work->model;
+
+	switch (table) {
+	case SUSPENSIONS:
+		work->rested[THRUM__SUSPENSION(model, row, lane)] += thrum__model_is_reason(model,
+			THRUM__SUSPENSION(model, row, text), "wait for work");
+		break;
+	case RUNS: note_run(work, row); break;
+	case NOTES: note_note(work, row); break;
+	case TASKS: note_task(work, row); break;
+	default: note_edge(work, row); break;
+	}
+}
+
+/* Goes through the rows of all tables in the order of time. */
+static void note_all(struct work *work)
+{
+	const struct thrum__model *model = work->model;
+	const struct thrum__model_rows *rows[TABLES] = {&model->suspensions, &model->runs,
+		&model->notes, &model->tasks, &model->edges};
+	int64_t times[TABLES];
+	uint32_t at[TABLES] = {0};
+
+	for (enum table i = 0; i < TABLES; i++)
+		times[i] = rows[i]->count > 0 ? time_of(model, i, 0) : THRUM__OPEN;
+	while (work->error == 0) {
+		enum table next = 0;
+
+		for (enum table i = 1; i < TABLES; i++)
+			if (times[i] < times[next])
+				next = i;
+		if (times[next] == THRUM__OPEN)
+			return;
+		note_row(work, next, at[next]++);
+		times[next] = at[next] < rows[next]->count ? time_of(model, next, at[next])
+							   : THRUM__OPEN;
+	}
+}
+
+/* ---- The answer --------------------------------------------------------------------------- */
+
+static void count_effects(struct work *work)
+{
+	for (uint32_t t = 0; t < work->count; t++) {
+		struct turn *turn = &work->turns[t];
+
+		if (turn->series == THRUM__NONE)
+			continue;
+		struct series *series = &work->series[turn->series];
+
+		series->turns++;
+		turn->before = series->last;
+		series->last = t + 1;
+		for (unsigned a = 0; turn->effects >> a; a++)
+			for (unsigned b = 0; turn->effects >> b; b++)
+				series->both[a][b] += turn->effects >> a & turn->effects >> b & 1;
+	}
+}
+
+/* Whether a turn is over. One that goes on at the end is if its thread waits as after the turn before. */
+static bool is_over(const struct work *work, const struct turn *turn)
+{
+	const struct turn *before = turn->before > 0 ? &work->turns[turn->before - 1] : NULL;
+
+	if (turn->until != THRUM__OPEN)
+		return true;
+	return THRUM__TASK(work->model, turn->task, kind) == THRUM_KIND_THREAD && before &&
+		turn->has_waited == before->has_waited && turn->waits_on == before->waits_on;
+}
+
+/* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what
+ * comes before an object is known. Any thread may be the last that comes to a barrier. */
+static bool is_sure(const struct work *work, const struct effect *effect, const struct turn *turn)
+{
+	const struct thrum__model *model = work->model;
+	int64_t until = turn->until < model->end ? turn->until : model->end;
+
+	if (!is_over(work, turn))
+		return false;
+	if (effect->kind != THRUM__EFFECT_SIGNALS)
+		return true;
+	if (effect->is_several || THRUM__TASK(model, effect->on, created) > turn->time)
+		return false;
+	switch (THRUM__TASK(model, effect->on, kind)) {
+	case THRUM_KIND_CONDITION:
+	case THRUM_KIND_SEMAPHORE:
+		return thrum__analyse_had_waiter(model, effect->on, turn->time) &&
+			thrum__analyse_had_waiter(model, effect->on, until) &&
+			strncmp(thrum__model_task_name(model, effect->on, NULL), "barrier", 7) != 0;
+	default: return true;
+	}
+}
+
+/* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Returns
+ * false if the latest is no later than all with b, or if there are too many. */
+static bool find_turns(const struct work *work, const struct series *series, unsigned a, unsigned b,
+	struct thrum__odd *odd)
+{
+	const struct effect *effect = &series->of[b - 1];
+	unsigned looked = 0;
+
+	*odd = (struct thrum__odd){.with = series->both[a][b],
+		.effect = effect->kind,
+		.on = effect->on,
+		.given = a > 0 ? series->of[a - 1].kind : THRUM__EFFECT_NONE,
+		.given_on = a > 0 ? series->of[a - 1].on : THRUM__NONE};
+	for (uint32_t t = series->last; t > 0; t = work->turns[t - 1].before) {
+		const struct turn *turn = &work->turns[t - 1];
+
+		if (odd->count == 0 && turn->time <= effect->last)
+			return false;
+		if (!(turn->effects >> a & 1) || turn->effects >> b & 1)
+			continue;
+		if (looked++ == LOOKED_MOST)
+			return false;
+		if (!is_sure(work, effect, turn))
+			continue;
+		if (odd->count == THRUM__ODD_TURNS)
+			return false;
+		if (odd->count == 0) {
+			odd->after = turn->after;
+			odd->descriptor = turn->descriptor;
+		}
+		odd->task[odd->count] = turn->task;
+		odd->time[odd->count++] = turn->time;
+	}
+	return odd->count == 1 || (odd->count > 0 && odd->with / WITH_TIMES >= odd->count);
+}
+
+/* The oddest thing of a series: what all its turns have comes first, then what most of them have. */
+static void find_in(const struct work *work, const struct series *series, struct thrum__odd *found)
+{
+	struct thrum__odd odd;
+
+	found->count = 0;
+	for (unsigned a = 0; a <= series->count && found->count == 0; a++)
+		for (unsigned b = 1; b <= series->count; b++) {
+			uint32_t with = series->both[a][b];
+
+			if (a == b || with < WITH_MIN || is_vague(work, &series->of[b - 1]) ||
+				(a > 0 && is_vague(work, &series->of[a - 1])) ||
+				with == series->both[a][a] ||
+				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
+				(found->count > 0 && with <= found->with))
+				continue;
+			if (find_turns(work, series, a, b, &odd))
+				*found = odd;
+		}
+}
+
+static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__odd *found,
+	uint32_t max)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < work->keys.count; i++) {
+		struct thrum__odd odd;
+		uint32_t at;
+
+		if (work->series[i].turns <= WITH_MIN)
+			continue;
+		find_in(work, &work->series[i], &odd);
+		if (odd.count == 0 || odd.time[0] >= before)
+			continue;
+		for (at = count; at > 0 && found[at - 1].time[0] < odd.time[0]; at--)
+			if (at < max)
+				found[at] = found[at - 1];
+		if (at < max)
+			found[at] = odd;
+		count += count < max;
+	}
+	return count;
+}
+
+/* Whether all events since the program's start are known. */
+static bool is_whole(const struct thrum__model *model)
+{
+	return model->gaps.count == 0 && !model->is_cut && !model->is_mirage &&
+		model->damaged == 0 &&
+		model->tasks.first + model->runs.first + model->edges.first + model->notes.first ==
+		0 &&
+		thrum__model_unrecorded_until(model, THRUM__PART_LIFE) < 0 &&
+		thrum__model_unrecorded_until(model, THRUM__PART_WAIT) < 0 &&
+		thrum__model_unrecorded_until(model, THRUM__PART_SWITCH) < 0;
+}
+
+int thrum__analyse_odd(const struct thrum__model *model, uint32_t on, int64_t before,
+	struct thrum__odd *odd, uint32_t max)
+{
+	struct work work = {.model = model, .on = on};
+	int result = 0;
+
+	if (!is_whole(model))
+		return 0;
+	if (thrum__analyse_places_make(model, &work.places) < 0)
+		return -THRUM_E_MEMORY;
+	work.of = calloc((size_t)work.places.count + 1, sizeof *work.of);
+	work.open = calloc((size_t)work.places.count + 1, sizeof *work.open);
+	work.ran = malloc(((size_t)model->lane_count + 1) * sizeof *work.ran);
+	work.rested = calloc((size_t)model->lane_count + 1, sizeof *work.rested);
+	if (work.of && work.open && work.ran && work.rested) {
+		memset(work.ran, 0xff, ((size_t)model->lane_count + 1) * sizeof *work.ran);
+		note_all(&work);
+		count_effects(&work);
+		result = work.error < 0 ? work.error : (int)find_odd(&work, before, odd, max);
+	} else {
+		result = -THRUM_E_MEMORY;
+	}
+	thrum__analyse_places_free(&work.places);
+	thrum__base_keys_free(&work.classes);
+	thrum__base_keys_free(&work.keys);
+	free(work.series);
+	free(work.turns);
+	free(work.of);
+	free(work.open);
+	free(work.is_vague);
+	free(work.ran);
+	free(work.rested);
+	return result;
+}
