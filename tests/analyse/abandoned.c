@@ -82,6 +82,44 @@ static void another_thread_takes_the_task(void **state)
 	expect(false);
 }
 
+#define US "000 " /* makes ns of µs */
+
+/* Short jobs run at once. Thread 4 ends as it isn't needed, and the program is killed before the woken thread 3
+ * runs: at that time, in µs. */
+static void tell_short(int end)
+{
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"backup\n0 should-resolve 2\n"
+		"0 @1 create - 3 thread\n0 @1 switch 3\n0 @2 create - 4 thread\n0 @2 label 4 \"packer\n"
+		"0 @2 switch 4\n0 @2 suspend \"wait for work\n0 switch 2\n0 @2 resume \"wait for work\n");
+	for (int i = 0; i < JOBS; i++) {
+		int lane = 1 + i % 2, task = 10 + i, time = 10 + i;
+
+		story_tell("%d" US "create 2 %d task\n%d" US "label %d \"pack %d\n%d" US
+			   "ready 2 %d\n",
+			time, task, time, task, i, time, task);
+		story_tell("%d" US "@%d switch %d\n%d" US "@%d resolve %d %d\n%d" US
+			   "@%d switch %d\n",
+			time, lane, task, time, lane, task, task, time, lane, 2 + lane);
+	}
+	story_tell("30" US "@1 suspend \"wait for work\n");
+	story_tell("40" US "create 2 16 task\n40" US "label 16 \"pack 7\n40" US
+		   "should-resolve 16\n40" US "ready 2 16\n41" US "@2 resolve 4 4\n42" US
+		   "wait 2 16\n%d" US "suspend \"wait for work\n",
+		end);
+}
+
+static void a_thread_is_about_to_wake(void **state)
+{
+	(void)state;
+	tell_short(90);
+	expect(false);
+	/* So much later it won't. */
+	tell_short(50000);
+	expect(true);
+}
+
 /* Nothing tells how long such a task takes. But none like it ran anywhere. */
 static void the_task_is_of_another_sort(void **state)
 {
@@ -104,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_leaves_a_task),
 		cmocka_unit_test(another_thread_takes_the_task),
+		cmocka_unit_test(a_thread_is_about_to_wake),
 		cmocka_unit_test(the_task_is_of_another_sort),
 	};
 

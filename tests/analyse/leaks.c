@@ -95,6 +95,34 @@ static void handles_that_nobody_ends(void **state)
 	assert_int_equal(grow("mailbox", 1), -1);
 }
 
+/* 48 requests at the end, one each `step` ms. Every second one ends soon, the others would so, too. */
+static int burst(const char *kind, int step)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 48; i++) {
+		int ms = 5000 - (48 - i) * step;
+
+		create(&text, ms, 2, 100 + i, kind, "request");
+		if (i % 2)
+			tell(&text, "%d500000 resolve 2 %d\n", ms, 100 + i);
+	}
+	return certainty(&text);
+}
+
+static void a_burst_at_the_end(void **state)
+{
+	static const char *const kinds[] = {"handle", "request", "promise"};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		assert_int_equal(burst(kinds[i], 1), -1);
+		assert_int_equal(burst(kinds[i], 2), -1);
+		/* It goes on for so long that it is none. */
+		assert_int_equal(burst(kinds[i], 10), THRUM__LIKELY);
+	}
+}
+
 /* Those that ended may be among the lost events: only what comes after them tells of growth. */
 static void growth_before_a_gap(void **state)
 {
@@ -230,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(things_that_others_end),
 		cmocka_unit_test(handles_that_nobody_ends),
+		cmocka_unit_test(a_burst_at_the_end),
 		cmocka_unit_test(growth_before_a_gap),
 		cmocka_unit_test(sessions_older_than_the_recording),
 		cmocka_unit_test(a_cache_that_is_full),

@@ -20,6 +20,7 @@ struct growth {
 	int64_t longest;         /* life of these, in ns */
 	int64_t young;           /* the age up to which a pending task isn't old; -1: each is */
 	uint32_t pending;        /* old pending tasks that no other finding explains */
+	uint32_t fresh;          /* of these, such as a burst at the end brings */
 	uint32_t left;           /* how many of these have a creator that has ended */
 	uint32_t oldest, newest; /* of these */
 	bool is_starved;         /* some of them are ready, but can't run */
@@ -130,6 +131,7 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 			THRUM__FINDING_STARVED;
 		return;
 	}
+	growth->fresh += model->end - created < THRUM__SOON;
 	if (growth->pending++ == 0)
 		growth->oldest = task;
 	growth->newest = task;
@@ -260,7 +262,7 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 {
 	const struct thrum__model *model = search->model;
 	int64_t grew = growth->last - growth->first, whole = model->last - growth->first;
-	bool is_many = growth->pending >= 2 * LEAK_MIN &&
+	bool is_many = growth->pending - growth->fresh >= 2 * LEAK_MIN &&
 		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
 
 	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth) ||
@@ -270,6 +272,9 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 		return -1;
 	if (has_hit_limit(search, all, growth))
 		return THRUM__LIKELY;
+	/* Much may be done at once, and be over soon. */
+	if (growth->pending - growth->fresh < LEAK_MIN)
+		return -1;
 	if (!is_lasting(model, growth->oldest)) {
 		/* Tasks that are all created at the start aren't growth. */
 		if (grew < whole / PARTS)

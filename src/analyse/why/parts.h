@@ -267,6 +267,7 @@ bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
 
 #define THRUM__SOON 100000000         /* ns */
 #define THRUM__SOON_OUTSIDE 500000000 /* the same for answers, if nobody knows when it ended */
+#define THRUM__WAKING 20000000 /* on a busy machine, a thread that was woken may run no sooner */
 
 /* Whether a task that is so old may just be under way although none like it ended: something outside
  * ended the recording, or it goes on, so soon that nothing tells how long such tasks take. */

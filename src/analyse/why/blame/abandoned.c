@@ -104,5 +104,5 @@ uint32_t thrum__why_abandoner(struct thrum__search *search, uint32_t task, uint3
 		rest = rested > rest ? rested : rest;
 	}
 	rest = rest < model->end - ready ? rest : model->end - ready;
-	return rest / TIMES > like.longest ? found : THRUM__NONE;
+	return rest >= THRUM__WAKING && rest / TIMES > like.longest ? found : THRUM__NONE;
 }

@@ -309,6 +309,18 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
 
+/* Whether a task was made ready so late that a thread may just have been woken for it. */
+static bool is_waking(const struct thrum__model *model, uint32_t task)
+{
+	int64_t age;
+
+	if (!thrum__why_is_said_ready(model, task))
+		return false;
+	age = model->end -
+		THRUM__EDGE(model, thrum__why_edge_to(model, task, THRUM__EDGE_READY), time);
+	return age < THRUM__WAKING && thrum__why_is_too_soon(model, age, false);
+}
+
 /* Whether all may be well. Sets path->unjudged. */
 static bool may_be_well(struct thrum__search *search, struct thrum__why_path *path)
 {
@@ -318,9 +330,10 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	path->is_soon = is_too_soon(search, path);
 	/* Where nobody noted when the program ended, a lock may yet be lost for good, and all may have waited
 	 * for each other. */
-	if (path->is_soon && !search->is_stranded &&
-		(search->model->ending != THRUM_ENDING_GONE ||
-			!thrum__why_is_lock_lost(search, path->leaf))) {
+	if (is_waking(search->model, path->leaf) ||
+		(path->is_soon && !search->is_stranded &&
+			(search->model->ending != THRUM_ENDING_GONE ||
+				!thrum__why_is_lock_lost(search, path->leaf)))) {
 		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
 		return true;
 	}
@@ -369,8 +382,10 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 			: -1;
 	shorten_path(search, path);
 	if (path->is_marked)
-		return path->is_soon || thrum__why_is_loop(search, path->leaf) ? THRUM__POSSIBLE
-									       : THRUM__LIKELY;
+		return path->is_soon || thrum__why_is_loop(search, path->leaf) ||
+				is_abandoned(search, path)
+			? THRUM__POSSIBLE
+			: THRUM__LIKELY;
 	/* Such tasks wait for promises, which often become others: nobody knows for which one it waits. */
 	if (thrum__why_is_leaf_gone(search->model, path) && path->length > 0 &&
 		thrum__analyse_task_is_plain(search->model, thrum__why_path_last(path)->task))
