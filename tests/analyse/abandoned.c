@@ -84,8 +84,8 @@ static void another_thread_takes_the_task(void **state)
 
 #define US "000 " /* makes ns of µs */
 
-/* Short jobs run at once. Thread 4 ends as it isn't needed, and the program is killed before the woken thread 3
- * runs: at that time, in µs. */
+/* Short jobs run at once. Thread 4 ends as it isn't needed, and the program is killed before the woken
+ * thread 3 runs: at that time, in µs. */
 static void tell_short(int end)
 {
 	story_begin();

@@ -142,7 +142,8 @@ static void goes_on_behind_what_is_there(void **state)
 					 (off_t)at),
 			40);
 	snapshot(f, full);
-	assert_int_equal(ftruncate(full, (off_t)(f->copy_size - f->recording.header->witness.size)), 0);
+	assert_int_equal(ftruncate(full, (off_t)(f->copy_size - f->recording.header->witness.size)),
+		0);
 	close(full);
 	assert_copy(f, f->copy, 0);
 	/* Opened for appending, and empty. */

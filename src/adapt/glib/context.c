@@ -20,7 +20,7 @@ REAL(g_main_context_iteration)
 REAL(g_main_context_default)
 REAL(g_main_loop_get_context)
 
-/* What the calling thread has pushed. More are not noted. */
+/* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
 	unsigned count;
 	struct {

@@ -13,9 +13,9 @@
  *	contended.c        locks and semaphores for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
- *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
+ *	late/delays.c      tasks that were ready but didn't run; starved.c: who had their lane
  *	unwoken.c          tasks that never go on although their wait is over
- *	turns.c            tasks that have no turn any more, as one run doesn't end
+ *	late/turns.c       tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it, and blame/ tells who should have ended the wait
  *	leaks.c            tasks of which more and more are pending

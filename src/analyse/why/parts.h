@@ -63,7 +63,7 @@ struct thrum__search {
 	struct thrum__why_dropped dropped;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
 	uint32_t joined;
-	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
+	/* Set by late/turns.c: a task whose run doesn't end, and when it began; or NONE. */
 	uint32_t endless;
 	int64_t endless_since;
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
