@@ -96,7 +96,7 @@ static bool is_for_condition(const struct thrum__model *model, uint32_t edge, in
 }
 
 /* Whether a task made use of a lock that it took by this edge, or may have: it was woken by a condition just
- * before, or before it took the lock anew, it signalled this condition or went to wait for one with that lock. */
+ * before, or before it took the lock anew, it signalled this condition or went to wait with that lock. */
 static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t condition)
 {
 	uint32_t task = THRUM__EDGE(model, taken, from), lock = THRUM__EDGE(model, taken, to);

@@ -97,8 +97,8 @@ static void add_failed_last(struct thrum__finding *finding, const struct thrum__
 		thrum__why_add_failure(finding, model, task);
 }
 
-/* Adds steps for a leaf that has no answer: why that doesn't come, as far as it is known. Returns false if it is
- * no such leaf, or the program itself is to blame. */
+/* Adds steps for a leaf that has no answer: why that doesn't come, as far as it is known. Returns false if it
+ * is no such leaf, or the program itself is to blame. */
 static bool add_unanswered(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -148,7 +148,7 @@ static void add_last_wait(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_held(finding, search, last->task);
 }
 
-/* What is known of the cause before it is told. */
+/* The cause, as far as it is known before it is told. */
 struct cause {
 	struct thrum__why_missed missed;
 	struct thrum__why_blame blame;

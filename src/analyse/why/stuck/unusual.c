@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells something unusual that happened while the leaf of a path was pending, if nothing else explains why that
- * doesn't end.
+ * Tells something unusual that happened while the leaf of a path was pending, if nothing else explains why
+ * that doesn't end.
  */
 #include "analyse/why/stuck/stuck.h"
 #include "base/time.h"
 
 #define NEARLY 20 /* of a wait's time, so much before it counts, too */
 
-/* The functions up to the table each add a step for one sort of cause. They return whether it is the cause. */
+/* The functions up to the table add a step for one sort of cause each. They return whether that is it. */
 
 /* A thread ended, and left the leaf. */
 static bool add_abandoner(struct thrum__finding *finding, struct thrum__search *search,
