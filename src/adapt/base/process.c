@@ -523,6 +523,12 @@ void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2])
 	to[15] = '\0';
 }
 
+char *thrum__adapt_put_named(char *to, pid_t process, const char *name)
+{
+	to = thrum__adapt_put_number(to, (uint64_t)process);
+	return stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
+}
+
 bool thrum__adapt_process_wrote(pid_t process)
 {
 	static const char word[] = "\nsyscw:";

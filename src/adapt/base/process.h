@@ -130,6 +130,8 @@ bool thrum__adapt_process_has_kernel_writes(pid_t process);
 /* Names in memory that processes share: notes the calling thread's; copies one. */
 void thrum__adapt_note_name(_Atomic uint64_t name[2]);
 void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2]);
+/* Writes a process's number and name, "1234 (name)". Returns the place behind it. */
+char *thrum__adapt_put_named(char *to, pid_t process, const char *name);
 
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);

@@ -21,7 +21,7 @@ struct relative {
 	bool looks;      /* one of its threads looks, too, and may tell */
 	uint32_t wakers; /* bits by its list's order: those for which its threads wait */
 	uint64_t sum;    /* differs if one of its threads has run */
-	/* The first of its waits for others that was found: its sort, who could end it, and for what it is. */
+	/* The first of its waits for others that was found: its sort, who could end it, and the object. */
 	enum need_sort sort;
 	uint32_t by;
 	struct end end;

@@ -86,8 +86,8 @@ uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thr
 		: THRUM__NONE;
 }
 
-/* The functions from here on add steps for one sort of cause, and return whether there is one. This one adds a
- * step for each task that is missing at a barrier. At a barrier there is no other cause. */
+/* The functions from here on add steps for one sort of cause, and return whether there is one. This one adds
+ * a step for each task that is missing at a barrier. At a barrier there is no other cause. */
 static bool add_barrier(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
