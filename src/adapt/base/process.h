@@ -20,13 +20,11 @@ char *thrum__adapt_process_path(char *to, pid_t process);
 /* Writes the path of a process's descriptor, such as "/proc/1234/fd/5". */
 void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd);
 
-/* Reads the beginning of a process's file, such as "/stat", to `size` bytes with a NUL. Returns its length:
- * 0 if there is nothing. */
-size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size);
-/* The same for a short one. */
+/* Reads the beginning of a process's file, such as "/stat", with a NUL. Returns its length: 0 if there is
+ * nothing. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
 
-/* The same for what the kernel tells of a descriptor. */
+/* The same for what the kernel tells of a descriptor, to `size` bytes. */
 size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size);
 
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);
