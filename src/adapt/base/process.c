@@ -35,7 +35,8 @@ static int open_of(pid_t process, const char *name, int flags)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
 }
 
-size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size)
+/* Reads the beginning of a file to `size` bytes with a NUL. Returns its length: 0 if there is nothing. */
+static size_t read_to(pid_t process, const char *name, char *text, size_t size)
 {
 	int fd = open_of(process, name, 0);
 	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, size - 1);
@@ -48,7 +49,7 @@ size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text,
 
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
 {
-	return thrum__adapt_process_read_to(process, name, text, PROCESS_TEXT);
+	return read_to(process, name, text, PROCESS_TEXT);
 }
 
 size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size)
@@ -56,7 +57,7 @@ size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t 
 	char name[32];
 
 	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
-	return thrum__adapt_process_read_to(process, name, text, size);
+	return read_to(process, name, text, size);
 }
 
 bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
@@ -264,7 +265,7 @@ static bool find_signals(pid_t process, const char *name, uint64_t *handled, uin
 {
 	char text[4096];
 
-	thrum__adapt_process_read_to(process, name, text, sizeof text);
+	read_to(process, name, text, sizeof text);
 	*handled = signals_of(text, "\nSigCgt:") & ~(UINT64_C(3) << 31);
 	*blocked = signals_of(text, "\nSigBlk:");
 	return strstr(text, "\nSigCgt:") != NULL;
@@ -291,7 +292,7 @@ int thrum__adapt_process_held_signal(pid_t process)
 	char text[4096];
 	uint64_t held;
 
-	if (thrum__adapt_process_read_to(process, "/status", text, sizeof text) == 0)
+	if (read_to(process, "/status", text, sizeof text) == 0)
 		return 0;
 	held = (signals_of(text, "\nSigPnd:") | signals_of(text, "\nShdPnd:")) &
 		signals_of(text, "\nSigBlk:") & ~signals_of(text, "\nSigIgn:");
@@ -319,7 +320,7 @@ bool thrum__adapt_process_signals(pid_t process, struct process_signals *signals
 	struct blocked blocked = {process, UINT64_MAX};
 	char text[4096];
 
-	thrum__adapt_process_read_to(process, "/status", text, sizeof text);
+	read_to(process, "/status", text, sizeof text);
 	*signals = (struct process_signals){.pending = signals_of(text, "\nShdPnd:"),
 		.ignored = signals_of(text, "\nSigIgn:"),
 		.handled = signals_of(text, "\nSigCgt:")};
@@ -400,9 +401,7 @@ pid_t thrum__adapt_process_group(pid_t process)
 bool thrum__adapt_process_ignores(pid_t process, int number)
 {
 	char text[512];
-	const char *at = thrum__adapt_process_read_to(process, "/stat", text, sizeof text)
-		? strrchr(text, ')')
-		: NULL;
+	const char *at = read_to(process, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
 
 	for (int i = 0; at && i < IGNORED_FIELD; i++)
 		at = strchr(at + 1, ' ');
@@ -521,6 +520,12 @@ void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2])
 	for (int part = 0; part < 2; part++)
 		memcpy(to + part * 8, &(uint64_t){atomic_load(&name[part])}, 8);
 	to[15] = '\0';
+}
+
+char *thrum__adapt_put_named(char *to, pid_t process, const char *name)
+{
+	to = thrum__adapt_put_number(to, (uint64_t)process);
+	return stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
 }
 
 bool thrum__adapt_process_wrote(pid_t process)

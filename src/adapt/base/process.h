@@ -20,13 +20,11 @@ char *thrum__adapt_process_path(char *to, pid_t process);
 /* Writes the path of a process's descriptor, such as "/proc/1234/fd/5". */
 void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd);
 
-/* Reads the beginning of a process's file, such as "/stat", to `size` bytes with a NUL. Returns its length:
- * 0 if there is nothing. */
-size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size);
-/* The same for a short one. */
+/* Reads the beginning of a process's file, such as "/stat", with a NUL. Returns its length: 0 if there is
+ * nothing. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
 
-/* The same for what the kernel tells of a descriptor. */
+/* The same for what the kernel tells of a descriptor, to `size` bytes. */
 size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size);
 
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);
@@ -69,7 +67,7 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 /* Differs once the thread has run, the main one if tid is 0; 0: that can't be seen. */
 uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid);
 
-/* Whether it is a call of this sort. Some machines lack the older ones: they do the same by the newer ones. */
+/* Whether it is a call of this sort. Machines that lack the older ones do the same by the newer ones. */
 bool thrum__adapt_call_is_poll(const struct process_call *);
 bool thrum__adapt_call_is_epoll(const struct process_call *);
 /* One that waits for any signal. */
@@ -130,6 +128,8 @@ bool thrum__adapt_process_has_kernel_writes(pid_t process);
 /* Names in memory that processes share: notes the calling thread's; copies one. */
 void thrum__adapt_note_name(_Atomic uint64_t name[2]);
 void thrum__adapt_copy_name(char to[16], const _Atomic uint64_t name[2]);
+/* Writes a process's number and name, "1234 (name)". Returns the place behind it. */
+char *thrum__adapt_put_named(char *to, pid_t process, const char *name);
 
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);

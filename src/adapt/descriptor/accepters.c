@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The threads that accept from sockets that listen. Where one thread alone does so, whoever connects waits for
- * that thread: another one of the program, or another process.
+ * The threads that accept from sockets that listen. Where one thread alone does so, whoever connects waits
+ * for that thread: another one of the program, or another process.
  */
 #define _GNU_SOURCE
 #include <errno.h>

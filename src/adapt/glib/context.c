@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Contexts that a thread pushed as its default, and that it doesn't pop. As long as it has pushed one, no other
- * thread can run its sources. So if the callback that pushed it has returned, or the thread runs the loop of
- * another context, the sources that are attached to it wait in vain. Their tasks wait for a task that tells
- * this, and that ends once the context is popped, or run after all.
+ * Contexts that a thread pushed as its default, and that it doesn't pop. As long as it has pushed one, no
+ * other thread can run its sources. So if the callback that pushed it has returned, or the thread runs the
+ * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
+ * that tells this, and that ends once the context is popped, or run after all.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -59,8 +59,7 @@ static void tell(struct queue_wait *queue, const struct queue_users *users)
 	thrum__adapt_ipc_tell_begin(&queue->look);
 	to = stpcpy(label, queue->sends ? "receipt from queue " : "answer in queue ");
 	to = stpcpy(stpcpy(to, queue->name), " by ended process ");
-	to = thrum__adapt_put_number(to, (uint64_t)users->one);
-	to = stpcpy(stpcpy(stpcpy(to, " ("), users->name), ")");
+	to = thrum__adapt_put_named(to, users->one, users->name);
 	*thrum__adapt_put_starter(to, users->one) = '\0';
 	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	thrum_task_wait(wait->source, task);

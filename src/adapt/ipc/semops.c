@@ -23,12 +23,6 @@
 REAL(semtimedop)
 REAL(semctl)
 
-/* The last argument of semctl(), which programs declare themselves. */
-union value {
-	int number;
-	void *pointer;
-};
-
 /* ---- Those who have it -------------------------------------------------------------------------- */
 
 /* A process that is told to have a permit. */
@@ -55,18 +49,11 @@ struct set_wait {
 	uint32_t note;
 };
 
-static void put_label(char label[CALL_MAX], int set, unsigned number)
-{
-	char *to = thrum__adapt_put_number(stpcpy(label, "semaphore "), number);
-
-	*thrum__adapt_put_number(stpcpy(to, " of set "), (uint64_t)set) = '\0';
-}
-
 static struct object *make_object(const struct set_lock *lock, const void *caller)
 {
 	char label[CALL_MAX];
 
-	put_label(label, lock->set, lock->number);
+	thrum__adapt_set_put_name(label, lock->set, lock->number);
 	return thrum__adapt_object_named(set_address(lock->key),
 		lock->total == 1 ? THRUM_KIND_LOCK : THRUM_KIND_SEMAPHORE, label, caller);
 }
@@ -86,8 +73,7 @@ static thrum_task tell_holder(struct set_wait *set, const struct set_holder *hol
 	if (set->told_count == FORKS_PERMITS + CHAIN)
 		return THRUM_TASK_NONE;
 	to = stpcpy(stpcpy(label, has_ended && place ? "child " : ""), "process ");
-	to = thrum__adapt_put_number(to, (uint64_t)holder->process);
-	to = stpcpy(stpcpy(stpcpy(to, " ("), holder->name), ")");
+	to = thrum__adapt_put_named(to, holder->process, holder->name);
 	*thrum__adapt_put_starter(to, holder->process) = '\0';
 	told = &set->told[set->told_count++];
 	*told = (struct told){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
@@ -305,7 +291,7 @@ static void look_for_stuck(struct set_wait *set)
 		{(unsigned long)set->change.set, (unsigned long)set->change.ops,
 			set->change.count}};
 
-	put_label(label, set->change.set, set->number);
+	thrum__adapt_set_put_name(label, set->change.set, set->number);
 	set->is_stuck = thrum__adapt_ipc_look(&look, &call);
 	set->stuck = look.before;
 }
@@ -343,7 +329,7 @@ static void find_first(struct set_wait *set)
 	}
 	set->key = thrum__adapt_set_key(set->change.set, set->number);
 	set->is_private = real_semctl(NULL)(set->change.set, 0, IPC_STAT,
-				  (union value){.pointer = &about}) == 0 &&
+				  (union set_value){.pointer = &about}) == 0 &&
 		about.sem_perm.__key == IPC_PRIVATE;
 	errno = error;
 }
@@ -358,7 +344,7 @@ static void begin(struct set_wait *set, const struct timespec *limit)
 	char label[CALL_MAX];
 
 	find_first(set);
-	put_label(label, set->change.set, set->number);
+	thrum__adapt_set_put_name(label, set->change.set, set->number);
 	thrum__adapt_wait_outside(&set->wait, THRUM_KIND_HANDLE, label, ns_of(limit),
 		set->change.caller);
 	set->is_timed = limit != NULL;
@@ -535,7 +521,7 @@ static void note_all(int set, const unsigned short *values)
 	int error = errno;
 	unsigned count = 0;
 
-	if (real_semctl(NULL)(set, 0, IPC_STAT, (union value){.pointer = &about}) == 0)
+	if (real_semctl(NULL)(set, 0, IPC_STAT, (union set_value){.pointer = &about}) == 0)
 		count = about.sem_nsems < SETALL_MAX ? (unsigned)about.sem_nsems : SETALL_MAX;
 	if (!thrum__adapt_process_copy(getpid(), (uintptr_t)values, copies, count * sizeof *copies))
 		count = 0;
@@ -546,12 +532,12 @@ static void note_all(int set, const unsigned short *values)
 
 STAND_IN int semctl(int set, int number, int command, ...)
 {
-	union value value;
+	union set_value value;
 	va_list rest;
 	int result;
 
 	va_start(rest, command);
-	value = va_arg(rest, union value);
+	value = va_arg(rest, union set_value);
 	va_end(rest);
 	/* Before others can take its permits. */
 	if (command == SETVAL && is_chosen(ADAPTER_BLOCK))

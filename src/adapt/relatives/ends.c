@@ -219,8 +219,12 @@ static void look_for_stuck(struct looked *looked)
 
 	if (!stuck)
 		return;
-	bool is_stuck = thrum__adapt_stuck_find(stuck, looked->one.fd, looked->one.events,
-		looked->count == 0 ? &looked->end : NULL, looked->children, looked->count);
+	const struct own_need need = {.fd = looked->one.fd,
+		.events = looked->one.events,
+		.end = looked->count == 0 ? &looked->end : NULL,
+		.children = looked->children,
+		.count = looked->count};
+	bool is_stuck = thrum__adapt_stuck_find(stuck, &need);
 
 	if (is_stuck && stuck->sum == looked->stuck && !thrum__adapt_stuck_has_stranger(stuck) &&
 		thrum__adapt_stuck_is_teller(stuck)) {

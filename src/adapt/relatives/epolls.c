@@ -95,7 +95,8 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_nee
 
 	if (!stuck)
 		return looking->is_stuck;
-	looking->stuck = thrum__adapt_stuck_find(stuck, -1, 0, NULL, NULL, 0) ? stuck->sum : 0;
+	looking->stuck = thrum__adapt_stuck_find(stuck, &(struct own_need){.fd = -1}) ? stuck->sum
+										      : 0;
 	looking->is_stuck = looking->stuck && looking->stuck == before &&
 		(need->count <= LOOK_FEW || thrum__adapt_pipe_is_told(need->likely) ||
 			find_writer(need)) &&

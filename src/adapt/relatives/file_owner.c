@@ -25,7 +25,8 @@
 /* The search for the owner of a lock of fcntl(). */
 struct owners {
 	pid_t waits; /* the process whose lock it is */
-	pid_t last; /* that has the lock of the lines before; 0: it isn't known, or that is no lock of fcntl() */
+	/* That has the lock of the lines before; 0: it isn't known, or that is no lock of fcntl(). */
+	pid_t last;
 	pid_t found;
 };
 

@@ -97,8 +97,7 @@ static char *put_maker(char *to, const struct maker *maker)
 {
 	if (maker->process == getpid())
 		return stpcpy(to, "this process");
-	to = thrum__adapt_put_number(stpcpy(to, "killed process "), (uint64_t)maker->process);
-	to = stpcpy(stpcpy(stpcpy(to, " ("), maker->name), ")");
+	to = thrum__adapt_put_named(stpcpy(to, "killed process "), maker->process, maker->name);
 	return thrum__adapt_put_starter(to, maker->process);
 }
 

@@ -93,10 +93,7 @@ static bool find_set(struct call *call, const unsigned long *arguments)
 	int set = (int)arguments[0];
 	struct semid_ds about;
 	struct sembuf op;
-	union {
-		int number;
-		void *pointer;
-	} value = {.pointer = &about};
+	union set_value value = {.pointer = &about};
 
 	if (semctl(set, 0, IPC_STAT, value) != 0 ||
 		!thrum__adapt_process_copy(call->process, arguments[1], &op, sizeof op))
@@ -105,9 +102,7 @@ static bool find_set(struct call *call, const unsigned long *arguments)
 	if (!call->semaphore)
 		call->semaphore = thrum__adapt_set_key(set, op.sem_num);
 	call->is_private = about.sem_perm.__key == IPC_PRIVATE;
-	strcpy(thrum__adapt_put_number(stpcpy(call->need->name, "semaphore "), op.sem_num),
-		" of set ");
-	*thrum__adapt_put_number(strchr(call->need->name, '\0'), (uint64_t)set) = '\0';
+	thrum__adapt_set_put_name(call->need->name, set, op.sem_num);
 	return true;
 }
 
@@ -336,7 +331,7 @@ char *thrum__adapt_ipc_put(char *to, const struct ipc_need *need)
 	to = stpcpy(to, need->name);
 	if (!need->ended)
 		return to;
-	to = thrum__adapt_put_number(stpcpy(to, " by ended process "), (uint64_t)need->ended);
-	to = stpcpy(stpcpy(stpcpy(to, " ("), need->ended_name), ")");
+	to = thrum__adapt_put_named(stpcpy(to, " by ended process "), need->ended,
+		need->ended_name);
 	return thrum__adapt_put_starter(to, need->ended);
 }

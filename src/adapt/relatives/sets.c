@@ -19,12 +19,6 @@
 
 REAL(semctl)
 
-/* The last argument of semctl(), which programs declare themselves. */
-union value {
-	int number;
-	void *pointer;
-};
-
 /* The use of a semaphore so far. */
 enum {
 	SET_KNOWN = 1,   /* with how many permits it began */
@@ -32,9 +26,15 @@ enum {
 	SET_INVERSE = 4  /* whoever finds it 0 may make it 1 */
 };
 
+void thrum__adapt_set_put_name(char *to, int set, unsigned number)
+{
+	to = thrum__adapt_put_number(stpcpy(to, "semaphore "), number);
+	*thrum__adapt_put_number(stpcpy(to, " of set "), (uint64_t)set) = '\0';
+}
+
 int thrum__adapt_set_value(int set, unsigned number)
 {
-	return real_semctl(NULL)(set, (int)number, GETVAL, (union value){0});
+	return real_semctl(NULL)(set, (int)number, GETVAL, (union set_value){0});
 }
 
 /* ---- Finding ----------------------------------------------------------------------------------- */
@@ -436,7 +436,7 @@ bool thrum__adapt_set_is_taken(struct set_lock *lock)
 		return false;
 	if (left > 1)
 		return true;
-	last = real_semctl(NULL)(lock->set, (int)lock->number, GETPID, (union value){0});
+	last = real_semctl(NULL)(lock->set, (int)lock->number, GETPID, (union set_value){0});
 	return last == lock->holders[0].process && (lock->is_proven || lock->holders[0].is_killed);
 }
 

@@ -59,6 +59,13 @@ static inline const void *set_address(uint64_t key)
 	return (const void *)address_of_key(key);
 }
 
+/* The last argument of semctl(), which programs declare themselves. */
+union set_value {
+	int number;
+	void *pointer;
+};
+/* Writes a semaphore's name. */
+void thrum__adapt_set_put_name(char *to, int set, unsigned number);
 /* Finds a semaphore's value; negative: that isn't known. */
 int thrum__adapt_set_value(int set, unsigned number);
 /* A semaphore has this value from now on, whatever was before. */

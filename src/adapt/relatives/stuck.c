@@ -363,16 +363,15 @@ bool thrum__adapt_stuck_has_stranger(const struct stuck *stuck)
 	return has;
 }
 
-static void need_own(struct stuck *stuck, const struct end *end, const pid_t *children,
-	unsigned count)
+static void add_own(struct stuck *stuck, const struct own_need *need)
 {
 	struct relative *self = &stuck->relatives[0];
 
-	if (end)
-		need_end(stuck, self, end);
-	for (unsigned i = 0; i < count; i++)
-		add_need(self, NEEDS_CHILD, thrum__adapt_ends_bit(&stuck->look, children[i]));
-	if (count > 0)
+	if (need->end)
+		need_end(stuck, self, need->end);
+	for (unsigned i = 0; i < need->count; i++)
+		add_need(self, NEEDS_CHILD, thrum__adapt_ends_bit(&stuck->look, need->children[i]));
+	if (need->count > 0)
 		self->by = self->wakers;
 }
 
@@ -417,12 +416,11 @@ static bool find_all(struct stuck *stuck)
 	return true;
 }
 
-bool thrum__adapt_stuck_find(struct stuck *stuck, int fd, short events, const struct end *end,
-	const pid_t *children, unsigned count)
+bool thrum__adapt_stuck_find(struct stuck *stuck, const struct own_need *need)
 {
-	if (!begin(stuck, fd, events))
+	if (!begin(stuck, need->fd, need->events))
 		return false;
-	need_own(stuck, end, children, count);
+	add_own(stuck, need);
 	return find_all(stuck);
 }
 

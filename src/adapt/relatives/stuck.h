@@ -21,7 +21,7 @@ struct relative {
 	bool looks;      /* one of its threads looks, too, and may tell */
 	uint32_t wakers; /* bits by its list's order: those for which its threads wait */
 	uint64_t sum;    /* differs if one of its threads has run */
-	/* The first of its waits for others that was found: its sort, who could end it, and for what it is. */
+	/* The first of its waits for others that was found: its sort, who could end it, and the object. */
 	enum need_sort sort;
 	uint32_t by;
 	struct end end;
@@ -58,10 +58,17 @@ struct stuck {
 struct stuck *thrum__adapt_stuck_take(void);
 void thrum__adapt_stuck_release(void);
 
-/* Finds out whether this process is stuck, while the calling thread waits for an end, or else for any of
- * these children. fd: for which it waits, and these events. */
-bool thrum__adapt_stuck_find(struct stuck *, int fd, short events, const struct end *,
-	const pid_t *children, unsigned count);
+/* For what the calling thread waits: an end, any of several children, or neither of these. */
+struct own_need {
+	int fd; /* and these events: what poll() would tell it; -1: nothing */
+	short events;
+	const struct end *end; /* NULL: for none */
+	const pid_t *children;
+	unsigned count;
+};
+
+/* Finds out whether this process is stuck meanwhile. */
+bool thrum__adapt_stuck_find(struct stuck *, const struct own_need *);
 
 /* The same while it waits in this call, or is about to. */
 bool thrum__adapt_stuck_find_call(struct stuck *, const struct process_call *);

@@ -20,6 +20,12 @@ struct carriers {
 	bool is_open; /* some ended on a lane that isn't known, or on too many */
 };
 
+/* The counts of all tasks. */
+struct counted {
+	struct carriers *by_key, *by_kind;
+	struct carriers own; /* of the task that is looked at, if it ran itself */
+};
+
 /* ---- Blocked lanes -------------------------------------------------------------------------- */
 
 uint32_t thrum__why_blocker_of(const struct thrum__search *search, uint32_t number)
@@ -156,8 +162,7 @@ static bool is_run(int kind)
 }
 
 /* Counts a task for its key, and if it ran, for its kind. */
-static void count_task(const struct thrum__search *search, struct carriers *by_key,
-	struct carriers *by_kind, uint32_t task)
+static void count_task(const struct thrum__search *search, struct counted *counted, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
@@ -167,11 +172,11 @@ static void count_task(const struct thrum__search *search, struct carriers *by_k
 	if (thrum__analyse_task_is_lane(model, task))
 		return;
 	if (is_run(kind) && THRUM__TASK(model, task, run) != THRUM__NONE)
-		add_carrier(&by_kind[kind], lane_at(model, task, THRUM__OPEN));
-	if (key != THRUM__NONE && by_key[key].is_wanted && state != THRUM__STATE_PENDING &&
+		add_carrier(&counted->by_kind[kind], lane_at(model, task, THRUM__OPEN));
+	if (key != THRUM__NONE && counted->by_key[key].is_wanted && state != THRUM__STATE_PENDING &&
 		state != THRUM__STATE_CANCELLED && state != THRUM__STATE_BECAME &&
-		!by_key[key].is_open)
-		add_carrier(&by_key[key], last_lane(model, task));
+		!counted->by_key[key].is_open)
+		add_carrier(&counted->by_key[key], last_lane(model, task));
 }
 
 /* ---- Tasks that are left -------------------------------------------------------------------- */
@@ -201,21 +206,21 @@ static bool has_lane(const struct carriers *carriers, uint32_t lane)
 /* The lanes to which a task is left; NULL if that isn't known. Where others like it ended; else,
  * if it ran, where it did last; else, if it is to run, where tasks of its kind do, and one of these
  * made it. Sets *is_weak to whether few of its peers or none prove that. */
-static const struct carriers *carriers_of(const struct thrum__search *search, uint32_t task,
-	const struct carriers *by_key, const struct carriers *by_kind, struct carriers *own,
-	bool *is_weak)
+static const struct carriers *carriers_of(const struct thrum__search *search,
+	struct counted *counted, uint32_t task, bool *is_weak)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
-	const struct carriers *kind = &by_kind[THRUM__TASK(model, task, kind)];
+	const struct carriers *kind = &counted->by_kind[THRUM__TASK(model, task, kind)];
+	const struct carriers *peers = key == THRUM__NONE ? NULL : &counted->by_key[key];
 
-	*is_weak = key == THRUM__NONE || by_key[key].tasks < PROOF;
-	if (key != THRUM__NONE && by_key[key].tasks > 0)
-		return by_key[key].is_open ? NULL : &by_key[key];
+	*is_weak = !peers || peers->tasks < PROOF;
+	if (peers && peers->tasks > 0)
+		return peers->is_open ? NULL : peers;
 	if (THRUM__TASK(model, task, run) != THRUM__NONE) {
-		*own = (struct carriers){.tasks = 0};
-		add_carrier(own, lane_at(model, task, THRUM__OPEN));
-		return own->is_open ? NULL : own;
+		counted->own = (struct carriers){.tasks = 0};
+		add_carrier(&counted->own, lane_at(model, task, THRUM__OPEN));
+		return counted->own.is_open ? NULL : &counted->own;
 	}
 	return kind->count > 0 && !kind->is_open && has_lane(kind, THRUM__TASK(model, task, lane))
 		? kind
@@ -244,21 +249,20 @@ static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct 
 }
 
 static int find_left(const struct thrum__search *search, struct thrum__why_lanes *lanes,
-	struct carriers *by_key, struct carriers *by_kind)
+	struct counted *counted)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_graph *graph = &search->graph;
-	struct carriers own;
 	int error = 0;
 
 	for (uint32_t i = 0; i < graph->wait_count; i++) {
 		uint32_t key = thrum__why_peers_key(&search->peers, graph->waits[i].on);
 
 		if (key != THRUM__NONE)
-			by_key[key].is_wanted = true;
+			counted->by_key[key].is_wanted = true;
 	}
 	THRUM__EACH_TASK (model, task)
-		count_task(search, by_key, by_kind, task);
+		count_task(search, counted, task);
 	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
 		uint32_t task = graph->waits[i].on;
 		uint32_t *number = &lanes->number[thrum__place(&search->findings->places, task)];
@@ -267,7 +271,7 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 
 		if (*number > 0 || !may_be_left(search, task))
 			continue;
-		carriers = carriers_of(search, task, by_key, by_kind, &own, &is_weak);
+		carriers = carriers_of(search, counted, task, &is_weak);
 		/* Without proof, the task must have been left for long, or nobody knows how long. */
 		if (!carriers ||
 			(is_weak && model->ending != THRUM_ENDING_GONE &&
@@ -283,18 +287,20 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 int thrum__why_lanes_make(const struct thrum__search *search, struct thrum__why_lanes *lanes)
 {
 	struct thrum__why_lanes made = {0};
-	struct carriers *by_key = NULL, *by_kind = NULL;
+	struct counted counted = {NULL, NULL, {.tasks = 0}};
 	int error = find_blockers(search, &made);
 
 	if (error == 0 && made.blocked > 0) {
 		made.number = calloc(search->findings->places.count, sizeof *made.number);
-		by_key = calloc((size_t)search->peers.keys.count + 1, sizeof *by_key);
-		by_kind = calloc(KINDS, sizeof *by_kind);
-		error = made.number && by_key && by_kind ? find_left(search, &made, by_key, by_kind)
-							 : -THRUM_E_MEMORY;
+		counted.by_key = calloc((size_t)search->peers.keys.count + 1,
+			sizeof *counted.by_key);
+		counted.by_kind = calloc(KINDS, sizeof *counted.by_kind);
+		error = made.number && counted.by_key && counted.by_kind
+			? find_left(search, &made, &counted)
+			: -THRUM_E_MEMORY;
 	}
-	free(by_key);
-	free(by_kind);
+	free(counted.by_key);
+	free(counted.by_kind);
 	if (error < 0)
 		thrum__why_lanes_free(&made);
 	else

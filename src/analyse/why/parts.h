@@ -43,20 +43,19 @@ struct thrum__search {
 	uint32_t *cause;
 	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
 	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
-	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait, in a trace of several
-	 * processes each of the victim's. Deadlocked: a loop has nothing left that could end its wait. */
-	bool is_dead, is_deadlocked;
-	uint8_t *process; /* in such a trace, by lane, and last for all: whether it is dead */
-	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
-	 * tasks may be far older than the recording shows. */
+	/* The state of the program at the end, as stuck.c finds it: */
+	bool is_dead;       /* each lane that is left is blocked in a wait */
+	bool is_deadlocked; /* a loop has nothing left that could end its wait */
+	/* In a trace of several processes, is_dead is about the victim's. By lane, and last for all processes
+	 * together: whether that of the lane is dead. */
+	uint8_t *process;
+	/* The program was killed, nobody knows when, and each lane rested then: so tasks may be far older
+	 * than the recording shows. */
 	bool is_open;
-	/* Set by stuck.c: so it was, and nothing is pending that something outside the program ends. */
-	bool is_stranded;
-	/* Set by stuck.c: a signal ended the program after a silence as never before. */
-	bool is_silent;
-	/* Set by stuck.c: the same, but timers may still run. Then, in a program with connections, its
-	 * requests by call site; else NULL. */
-	bool is_still;
+	bool is_stranded; /* is_open, and nothing is pending that something outside the program ends */
+	bool is_silent; /* a signal ended the program after a silence as never before */
+	bool is_still;  /* the same, but timers may have run in that silence */
+	/* If is_still, and the program has connections: its requests by call site; else NULL. */
 	struct thrum__why_site *sites;
 	/* Set by dropped.c: what it found in the loop of this lane; NONE: nobody has asked yet. */
 	uint32_t dropped_lane;
@@ -241,6 +240,19 @@ bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, con
 static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) ? task : THRUM__NONE;
+}
+
+/* The last of those that a task became, or itself; NONE: that is forgotten. */
+static inline uint32_t thrum__why_heir_of(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) ? thrum__model_heir(model, task)
+							 : THRUM__NONE;
+}
+
+/* The middle between a time and the trace's end. Any times may be recorded. */
+static inline int64_t thrum__why_middle(const struct thrum__model *model, int64_t since)
+{
+	return since / 2 + model->end / 2;
 }
 
 /* The latest edge of a kind that leads to a task, or NONE. */

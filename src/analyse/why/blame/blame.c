@@ -337,8 +337,7 @@ static uint32_t source_of(const struct thrum__model *model, uint32_t task)
 	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			source = THRUM__EDGE(model, edge, to);
-	return thrum__model_has_row(&model->tasks, source) ? thrum__model_heir(model, source)
-							   : THRUM__NONE;
+	return thrum__why_heir_of(model, source);
 }
 
 /* If a task is one that others resolve, the failed source of a callback that was made soon after

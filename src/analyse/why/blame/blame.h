@@ -230,9 +230,8 @@ bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *
 	const struct thrum__why_path *);
 
 /* Adds steps for those that serve the condition for which a link waits, and their like, if they took its lock
- * since the wait began where nobody is known to have taken it before, and didn't signal: the first one of
- * each place. Adds none if there
- * are several such places. Returns whether there are any. */
+ * since the wait began where nobody is known to have taken it before, and made no use of it: the first one of
+ * each place. Adds none if there are more than two such places. Returns whether it added any. */
 bool thrum__why_add_newcomers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_link *);
 

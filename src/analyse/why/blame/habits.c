@@ -115,18 +115,12 @@ static bool is_everyday(struct thrum__search *search, uint32_t task)
 	return failed > 1 && failed > resolved / RARE;
 }
 
-/* The middle between a time and the trace's end. Any times may be recorded. */
-static int64_t middle(const struct thrum__model *model, int64_t since)
-{
-	return since / 2 + model->end / 2;
-}
-
 uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE, at = model->tasks.count;
 	int64_t since = THRUM__TASK(model, leaf, created);
-	int64_t until = middle(model, since);
+	int64_t until = thrum__why_middle(model, since);
 
 	if (search->gap > since)
 		return found;
@@ -138,22 +132,6 @@ uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf
 				THRUM__TASK(model, at, end) <= THRUM__TASK(model, found, end)))
 			found = at;
 	return found != THRUM__NONE && is_everyday(search, found) ? THRUM__NONE : found;
-}
-
-/* ---- Strangers at a mailbox ---------------------------------------------------------------- */
-
-/* The task that took an item, which an edge READ tells: the first with a name of those that read
- * it one after the other. */
-static uint32_t taker_of(const struct thrum__model *model, uint32_t edge)
-{
-	uint32_t task = THRUM__EDGE(model, edge, from);
-
-	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
-		if (*thrum__model_task_name(model, task, NULL))
-			return task;
-		task = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_READ));
-	}
-	return THRUM__NONE;
 }
 
 uint32_t thrum__why_failed_last(const struct thrum__model *model, uint32_t lane)
@@ -171,6 +149,22 @@ uint32_t thrum__why_failed_last(const struct thrum__model *model, uint32_t lane)
 			THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
 			continue;
 		return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED ? task : THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* ---- Strangers at a mailbox ---------------------------------------------------------------- */
+
+/* The task that took an item, which an edge READ tells: the first with a name of those that read
+ * it one after the other. */
+static uint32_t taker_of(const struct thrum__model *model, uint32_t edge)
+{
+	uint32_t task = THRUM__EDGE(model, edge, from);
+
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (*thrum__model_task_name(model, task, NULL))
+			return task;
+		task = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_READ));
 	}
 	return THRUM__NONE;
 }
@@ -281,7 +275,7 @@ uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE;
-	int64_t until = middle(model, since);
+	int64_t until = thrum__why_middle(model, since);
 
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
 		task < model->tasks.count && search->budget > 0;
@@ -326,7 +320,7 @@ uint32_t thrum__why_logged(const struct thrum__search *search, int64_t since)
 			continue;
 		if (is_on_path(search, at))
 			return at;
-		if (THRUM__NOTE(model, at, time) <= middle(model, since) &&
+		if (THRUM__NOTE(model, at, time) <= thrum__why_middle(model, since) &&
 			thrum__model_has_row(&model->tasks, THRUM__NOTE(model, at, task))) {
 			first = at;
 			count++;

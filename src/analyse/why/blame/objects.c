@@ -25,13 +25,6 @@ static void add_server(const struct thrum__model *model, struct thrum__why_serve
 	servers->pending += thrum__analyse_task_is_pending(model, task);
 }
 
-/* The task that one became; NONE if it isn't known. */
-static uint32_t heir_of(const struct thrum__model *model, uint32_t task)
-{
-	return thrum__model_has_row(&model->tasks, task) ? thrum__model_heir(model, task)
-							 : THRUM__NONE;
-}
-
 /* Whether a task, or the one that made it to wait for it, puts into a mailbox or stream: then those who read
  * serve it. */
 static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
@@ -43,12 +36,13 @@ static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_
 		return false;
 	if (thrum__model_has_row(&model->tasks, task) &&
 		THRUM__TASK(model, task, kind) == THRUM_KIND_WAIT)
-		maker = heir_of(model, THRUM__TASK(model, task, creator));
+		maker = thrum__why_heir_of(model, THRUM__TASK(model, task, creator));
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (from != THRUM__NONE && THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
-			(from == task || (maker != THRUM__NONE && heir_of(model, from) == maker)))
+			(from == task ||
+				(maker != THRUM__NONE && thrum__why_heir_of(model, from) == maker)))
 			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
 	}
 	return false;

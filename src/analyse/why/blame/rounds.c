@@ -27,9 +27,7 @@ static uint32_t next_of(struct signals *signals)
 		signals->edge = THRUM__EDGE(model, edge, prev_in);
 		signals->left--;
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
-			return thrum__model_has_row(&model->tasks, from)
-				? thrum__model_heir(model, from)
-				: THRUM__NONE;
+			return thrum__why_heir_of(model, from);
 	}
 	return THRUM__NONE;
 }

@@ -25,7 +25,7 @@ void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__m
 {
 	int64_t last = last_act_of(model, task);
 
-	if (last < since / 2 + model->end / 2 && *thrum__model_task_name(model, task, NULL))
+	if (last < thrum__why_middle(model, since) && *thrum__model_task_name(model, task, NULL))
 		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
 }
 
@@ -86,8 +86,8 @@ uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thr
 		: THRUM__NONE;
 }
 
-/* The functions from here on add a step, and return whether they did. This one does so for each task that is
- * missing at a barrier, and returns true there even if none is. */
+/* The functions from here on add steps for one sort of cause, and return whether there is one. This one adds
+ * a step for each task that is missing at a barrier. At a barrier there is no other cause. */
 static bool add_barrier(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -100,7 +100,7 @@ static bool add_barrier(struct thrum__finding *finding, const struct thrum__sear
 	return missing > 0 || thrum__why_is_barrier(search->model, path->leaf);
 }
 
-/* For a handle that runs once for several wake-ups. */
+/* A handle ran once for several wake-ups. */
 static bool add_merged(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
@@ -117,7 +117,7 @@ static bool add_merged(struct thrum__finding *finding, const struct thrum__model
 	return true;
 }
 
-/* For the last signal, since which nothing but timers goes on. */
+/* Since the last signal nothing but timers goes on. */
 static bool add_last_voice(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
@@ -131,7 +131,7 @@ static bool add_last_voice(struct thrum__finding *finding, const struct thrum__m
 	return true;
 }
 
-/* For a task that wasn't started again, or is put off. */
+/* A task wasn't started again, or is put off. */
 static bool add_not_again(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
 {
@@ -149,7 +149,7 @@ static bool add_not_again(struct thrum__finding *finding, struct thrum__search *
 	return blame.kind >= 0;
 }
 
-/* For the only server that has not served it since the wait began, or in the last round. */
+/* One server alone has not served the leaf since the wait began, or in the last round. */
 static bool add_missing(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
 {
@@ -173,7 +173,7 @@ static bool add_missing(struct thrum__finding *finding, const struct thrum__sear
 	return task != THRUM__NONE;
 }
 
-/* Where none of the servers can serve it any more. */
+/* Adds steps where none of the servers can serve the leaf any more. */
 static void add_unable(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
 {
@@ -218,7 +218,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count == 0 || !servers.is_whole || add_missing(finding, search, path, &servers))
 		return;
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	/* Where nothing happens any more, the one of several that did so last. */
+	/* Where nothing happens any more, the one of several that served it last. */
 	if (able == 1 || (able > 1 && search->is_dead))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);

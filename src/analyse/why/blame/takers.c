@@ -95,29 +95,29 @@ static bool is_for_condition(const struct thrum__model *model, uint32_t edge, in
 		THRUM__TASK(model, THRUM__EDGE(model, edge, to), kind) == THRUM_KIND_CONDITION;
 }
 
-/* Whether a task that took a lock, by this edge, did so after it waited for a condition, or signalled this
- * one or went to wait for one before it took the lock again, or isn't known to have done none of these. */
+/* Whether a task made use of a lock that it took by this edge, or may have: it was woken by a condition just
+ * before, or before it took the lock anew, it signalled this condition or went to wait with that lock. */
 static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t condition)
 {
 	uint32_t task = THRUM__EDGE(model, taken, from), lock = THRUM__EDGE(model, taken, to);
 	uint32_t edge = THRUM__TASK(model, task, edge_out), after = THRUM__NONE;
-	bool signals = false;
+	bool is_used = false;
 
 	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (edge == taken)
-			return signals ||
+			return is_used ||
 				is_for_condition(model, THRUM__EDGE(model, edge, prev_out),
 					THRUM__EDGE_READ);
-		signals |= kind == THRUM__EDGE_SIGNAL && to == condition;
+		is_used |= kind == THRUM__EDGE_SIGNAL && to == condition;
 		if (to == lock && kind == THRUM__EDGE_LOCK)
-			signals = false;
+			is_used = false;
 		if (to == lock && kind == THRUM__EDGE_UNLOCK &&
 			is_for_condition(model, after, THRUM__EDGE_WAIT) &&
 			lock_of(model, after) == lock)
-			signals = true;
+			is_used = true;
 		after = edge;
 	}
 	return true;

@@ -10,6 +10,7 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
+ *	ticking.c   tells whether nothing but timers goes on in it
  *	steps.c     tells the path as steps of a finding
  *	unusual.c   tells what was unusual meanwhile, where nothing else explains the leaf
  *
@@ -112,7 +113,7 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
  * for work; or NONE. */
 uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
 
-/* ---- Unusual things that happened meanwhile (unusual.c) --------------------------------------- */
+/* ---- Unusual events (unusual.c) ------------------------------------------------------------- */
 
 /* Adds a step for something unusual that happened meanwhile: a task failed, or took what wasn't for it, or
  * ended and the leaf didn't notice; and so on. Adds none if there is nothing, or a task serves the leaf. */

@@ -8,7 +8,7 @@
 
 #define NEARLY 20 /* of a wait's time, so much before it counts, too */
 
-/* The functions up to the table each add a step for one sort of cause. They return whether it is that. */
+/* The functions up to the table add a step for one sort of cause each. They return whether that is it. */
 
 /* A thread ended, and left the leaf. */
 static bool add_abandoner(struct thrum__finding *finding, struct thrum__search *search,
