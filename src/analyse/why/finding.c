@@ -122,6 +122,12 @@ struct thrum__step *thrum__why_add_step(struct thrum__finding *finding, int kind
 	return step;
 }
 
+void thrum__why_set_more(struct thrum__step *step, uint32_t more)
+{
+	if (step)
+		step->more = more;
+}
+
 /* The task as which people know a holder. */
 static uint32_t shown_as(const struct thrum__model *model, uint32_t task)
 {

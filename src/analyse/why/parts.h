@@ -117,11 +117,7 @@ struct thrum__step *thrum__why_add_step(struct thrum__finding *, int kind, uint3
 	uint32_t other, int64_t time, uint32_t edge);
 
 /* Sets what more is to be told in a step, unless that is NULL. */
-static inline void thrum__why_set_more(struct thrum__step *step, uint32_t more)
-{
-	if (step)
-		step->more = more;
-}
+void thrum__why_set_more(struct thrum__step *, uint32_t more);
 
 /* Adds steps for those who hold a lock that some task waits for: that of `first` before the others,
  * unless it is NONE. At most three; the last says how many more there are. */

@@ -203,28 +203,18 @@ static bool add_logged(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
-/* The more telling ones come first. */
-static bool (*const causes[])(struct thrum__finding *, struct thrum__search *,
-	const struct thrum__why_path *) = {
-	add_abandoner,
-	add_dropped,
-	add_left_open,
-	add_ended_source,
-	add_steady_ender,
-	add_handed,
-	add_stranger,
-	add_failed,
-	add_leaver,
-	add_untaken,
-	add_logged,
-};
-
 void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
-	for (size_t i = 0; !(last && last->is_served) && i < sizeof causes / sizeof *causes; i++)
-		if (causes[i](finding, search, path))
-			return;
+	/* The more telling ones come first. */
+	if (!(last && last->is_served))
+		(void)(add_abandoner(finding, search, path) || add_dropped(finding, search, path) ||
+			add_left_open(finding, search, path) ||
+			add_ended_source(finding, search, path) ||
+			add_steady_ender(finding, search, path) ||
+			add_handed(finding, search, path) || add_stranger(finding, search, path) ||
+			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
+			add_untaken(finding, search, path) || add_logged(finding, search, path));
 }
