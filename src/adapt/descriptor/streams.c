@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Streams of the C library that have read more than the program has taken: poll() knows nothing of that. So a
- * thread that waits there for the next line may have it already. And streams that hold back what the program has
- * written to them: another process may wait for that.
+ * Streams of the C library that have read more than the program has taken: poll() knows nothing of that. So
+ * a thread that waits there for the next line may have it already. And streams that hold back what the
+ * program has written to them: another process may wait for that.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -70,7 +70,7 @@ bool thrum__adapt_stream_has_line(int fd)
 #endif
 }
 
-/* ---- What is held back ------------------------------------------------------------------------- */
+/* ---- Bytes that are held back --------------------------------------------------------------------- */
 
 #ifdef __GLIBC__
 extern FILE *_IO_list_all;

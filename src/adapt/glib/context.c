@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Contexts that a thread pushed as its default, and that it doesn't pop. As long as it has pushed one, no other
- * thread can run its sources. So if the callback that pushed it has returned, or the thread runs the loop of
- * another context, the sources that are attached to it wait in vain. Their tasks wait for a task that tells
- * this, and that ends once the context is popped, or run after all.
+ * Contexts that a thread pushed as its default, and that it doesn't pop. As long as it has pushed one, no
+ * other thread can run its sources. So if the callback that pushed it has returned, or the thread runs the
+ * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
+ * that tells this, and that ends once the context is popped, or run after all.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@ REAL(g_main_context_iteration)
 REAL(g_main_context_default)
 REAL(g_main_loop_get_context)
 
-/* What the calling thread has pushed. More are not noted. */
+/* Those that the calling thread has pushed. More are not noted. */
 static __thread struct {
 	unsigned count;
 	struct {

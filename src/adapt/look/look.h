@@ -191,8 +191,8 @@ struct others {
  * waits for the other end, nobody waits for the event, and the program has no child that might have the
  * descriptor, too. */
 bool thrum__adapt_others_look(struct others *, const struct looking *);
-/* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no connection,
- * and the program has no child. */
+/* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
+ * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);
 
 /* ---- stopped.c ---- */

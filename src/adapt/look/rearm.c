@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Timers that a loop should arm again. A condition may be signalled in nothing but the turns of one timer, such
- * as one that collects work for a while. If that timer isn't armed any more, the condition stays silent. A
- * program may have no work just now, too. So it is told only while a thread waits for the condition as long as
- * it takes, all others sleep, nothing comes from outside, and the loop's other timers come and arm nothing.
+ * Timers that a loop should arm again. A condition may be signalled in nothing but the turns of one timer,
+ * such as one that collects work for a while. If that timer isn't armed any more, the condition stays
+ * silent. A program may have no work just now, too. So it is told only while a thread waits for the
+ * condition as long as it takes, all others sleep, nothing comes from outside, and the loop's other timers
+ * come and arm nothing.
  */
 #define _GNU_SOURCE
 #include <sys/epoll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Semaphores whose permits other threads give back than those that took them. Nobody knows who has the permits,
- * but where they were given back: once a thread has waited for long, the semaphore's name tells.
+ * Semaphores whose permits other threads give back than those that took them. Nobody knows who has the
+ * permits, but where they were given back: once a thread has waited for long, the semaphore's name tells.
  */
 #define _GNU_SOURCE
 #include <errno.h>

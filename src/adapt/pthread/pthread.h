@@ -24,8 +24,8 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller);
 void thrum__adapt_posts_begin(const void *semaphore, unsigned permits);
 /* The calling thread is about to post it, there. Async-signal-safe. */
 void thrum__adapt_posts_note(const void *semaphore, const void *caller);
-/* Waits for it, and names it anew if that lasts for long. Returns the call's result; 1: the call is still to be
- * made. */
+/* Waits for it, and names it anew if that lasts for long. Returns the call's result; 1: the call is still to
+ * be made. */
 int thrum__adapt_posts_wait(const struct wait *, void *semaphore, const void *caller);
 
 /* ---- owner.c ---- */

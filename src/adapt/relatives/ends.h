@@ -50,8 +50,8 @@ int thrum__adapt_ends_at(pid_t process, const struct end *);
 /* Whether any other process has an end, as far as this user can see: one that left its parent, or that
  * got the end by a message. */
 bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
-/* Where no relative has the writing end of a pipe: a process that goes on in the background, and still has it,
- * though other pipes that were made at the same place came to their ends. 0: there is none. */
+/* Where no relative has the writing end of a pipe: a process that goes on in the background, and still has
+ * it, though other pipes that were made at the same place came to their ends. 0: there is none. */
 pid_t thrum__adapt_ends_left(const struct look *, const struct end *);
 
 /* ---- spare_ends.c ---- */

@@ -2,7 +2,8 @@
 /*
  * A worker tells by an eventfd, or with "pipe" by a pipe, that a request is done, and needs a lock for that.
  * main polls for it while it holds the lock; with "fine" it releases the lock meanwhile. With "late" another
- * thread writes after a while, and with "looks" main polls again and again. SIGALRM ends a program that hangs.
+ * thread writes after a while, and with "looks" main polls again and again. SIGALRM ends a program that
+ * hangs.
  */
 #define _GNU_SOURCE
 #include <poll.h>

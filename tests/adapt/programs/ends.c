@@ -591,8 +591,7 @@ static void buffered(void)
 	if (fork() == 0) {
 		FILE *in = fdopen(questions[0], "r"), *out = fdopen(answers[1], "w");
 
-		close(questions[1]);
-		close(answers[0]);
+		close(questions[1]), close(answers[0]);
 		while (fgets(line, sizeof line, in)) {
 			fprintf(out, "answer to %s", line);
 			if (is_fine)
@@ -600,8 +599,7 @@ static void buffered(void)
 		}
 		_exit(0);
 	}
-	close(questions[0]);
-	close(answers[1]);
+	close(questions[0]), close(answers[1]);
 	put(questions[1], "all\n");
 	total += (int)read(answers[0], line, sizeof line);
 	close(questions[1]);
@@ -686,7 +684,8 @@ int main(int argc, char **argv)
 		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping},
 		{"nods", nods}, {"nods_feeds", nods_feeds}, {"nods_logs", nods_logs},
 		{"nods_first", nods_first}, {"nightly", nightly}, {"nightly_run", nightly_run},
-		{"nightly_first", nightly_first}, {"nightly_part", nightly_part}};
+		{"nightly_first", nightly_first}, {"nightly_part", nightly_part},
+		{"buffered", buffered}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

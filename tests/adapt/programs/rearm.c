@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A loop collects what threads ask for, and answers all of them when a timer has come, which the first of them
- * arms. While the loop is busy, as another timer tells it from time to time, the timer is to be armed again.
- * That is left out, so that the threads wait for ever; with "fine" it isn't. With "slow" the other timer comes
- * seldom; with "socket" the loop waits for others, too; and with "early" it answers some at once. SIGALRM ends
- * it.
+ * A loop collects what threads ask for, and answers all of them when a timer has come, which the first of
+ * them arms. While the loop is busy, as another timer tells it from time to time, the timer is to be armed
+ * again. That is left out, so that the threads wait for ever; with "fine" it isn't. With "slow" the other
+ * timer comes seldom; with "socket" the loop waits for others, too; and with "early" it answers some at
+ * once. SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>

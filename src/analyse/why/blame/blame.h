@@ -259,8 +259,8 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struc
  * wasn't started again, if the waiter is far older than its peers became; else NONE. */
 uint32_t thrum__why_last_timer(const struct thrum__search *, const struct thrum__why_path *);
 
-/* The only timer that ever ran on a lane, if it wasn't started again after its last turn and no other may come:
- * what it does in its turns isn't done any more. NONE: it isn't so. O(tasks). */
+/* The only timer that ever ran on a lane, if it wasn't started again after its last turn and no other may
+ * come: what it does in its turns isn't done any more. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_only_timer(struct thrum__search *, uint32_t lane);
 
 /* Adds the step that a task, the last of so many, wasn't started again. */
