@@ -27,6 +27,8 @@ hangs lint 'write of process [0-9]* at put in[^:]*: Waits for .reading end of pi
 has lint why 'process [0-9]* \(checker\)[^:]*: Waits for .write of process [0-9]* at put in complain'
 hangs napping 'process [0-9]* \(filter\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs nods '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
+hangs buffered 'Waits for .process [0-9]* \(ends\), which has 14 unflushed bytes for its descriptor [0-9]*, started by'
+"$THRUM" why lint.thrum | grep 'unflushed' && wrong 'lint: a stream is told to hold back'
 hangs nightly 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(ends\), started by start_agent'
 hangs nightly_run 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by start_agent'
 for case in nods_feeds nods_logs nods_first nightly_first nightly_part; do
@@ -53,7 +55,7 @@ done
 # Nothing is wrong; most is not even worth recording.
 for case in own input child full stray anew behind parent \
 	busy unread masked working noisy lint \
-	napping aside moved nods nods_feeds nightly nightly_run; do
+	napping aside moved nods nods_feeds nightly nightly_run buffered; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

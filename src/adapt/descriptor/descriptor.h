@@ -254,6 +254,9 @@ void thrum__adapt_accepts_left(void);
 void thrum__adapt_stream_reads(void *stream, int fd);
 /* Whether it has read a line that the program hasn't taken, and there is no more to read. Keeps errno. */
 bool thrum__adapt_stream_has_line(int fd);
+/* How many bytes a stream of a process, a copy of this one, holds back that were written to it, and that are
+ * for this pipe or socket; 0: none. Sets *fd to the stream's descriptor. Changes errno. */
+size_t thrum__adapt_stream_holds_back(pid_t process, uint64_t inode, int *fd);
 
 /* ---- timers.c ---- */
 

@@ -201,7 +201,8 @@ struct epoll_need {
 	int timer;         /* that isn't armed; the last of them */
 	unsigned count, timers;
 };
-/* The same for a thread that polls this pipe of the program alone. Returns false if others may write to it. */
+/* The same for a thread that polls this pipe of the program alone. Returns false if others may write to
+ * it. */
 bool thrum__adapt_poll_need(int fd, struct epoll_need *);
 /* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
  * armed, or for very many. */

@@ -508,8 +508,9 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 	uint32_t by = relative->by & ~own ? relative->by & ~own : relative->by;
 
 	for (unsigned i = 0; i < telling->stuck->look.count; i++) {
-		char label[PROCESS_TEXT + PLACE_MAX + 40];
+		char label[PROCESS_TEXT + PLACE_MAX + 80];
 		pid_t process = telling->stuck->look.processes[i];
+		bool reads = relative->sort == NEEDS_END && relative->end.writes;
 
 		if (!(by >> i & 1))
 			continue;
@@ -524,7 +525,8 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 			continue;
 		}
 		if (!(telling->made >> i & 1)) {
-			*thrum__adapt_put_process(label, process) = '\0';
+			*thrum__adapt_ends_put_writer(label, process,
+				reads ? relative->end.inode : 0) = '\0';
 			telling->tasks[i] = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK,
 				label, telling->wait->caller);
 			telling->made |= UINT32_C(1) << i;

@@ -4,12 +4,29 @@
  * of signals that don't come. Nothing here waits.
  */
 #define _GNU_SOURCE
+#include <poll.h>
+#include <sys/stat.h>
+
 #include "adapt/relatives/ends.h"
 
 char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
 {
 	return process == look->self ? stpcpy(to, "this process")
 				     : thrum__adapt_put_process(to, process);
+}
+
+char *thrum__adapt_ends_put_writer(char *to, pid_t process, uint64_t inode)
+{
+	int fd;
+	size_t size = thrum__adapt_stream_holds_back(process, inode, &fd);
+
+	to = thrum__adapt_put_process_name(to, process);
+	if (size > 0) {
+		to = thrum__adapt_put_number(stpcpy(to, ", which has "), size);
+		to = stpcpy(to, size == 1 ? " unflushed byte" : " unflushed bytes");
+		to = thrum__adapt_put_number(stpcpy(to, " for its descriptor "), (uint64_t)fd);
+	}
+	return thrum__adapt_put_starter(to, process);
 }
 
 thrum_task thrum__adapt_ends_make(struct wait *wait, enum thrum_kind kind, const char *label,
@@ -126,15 +143,27 @@ static thrum_task find_named(const struct named *named, pid_t process)
 	return THRUM_TASK_NONE;
 }
 
+/* The inode that the other end of what the calling thread reads has; 0: it isn't known. */
+static uint64_t read_inode(const struct look *look)
+{
+	struct stat file;
+
+	if (look->events != POLLIN || fstat(look->fd, &file) != 0)
+		return 0;
+	return S_ISSOCK(file.st_mode) ? thrum__adapt_pipe_peer(look->fd) : file.st_ino;
+}
+
 /* Makes the task of a process, at the place where it waits, if it does so in vain and that is known. */
 static thrum_task make_process(struct wait *wait, const struct look *look, const struct step *step)
 {
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	const void *caller = step->is_vain && step->process != look->self
-		? thrum__adapt_waits_in(look->self, step->process)
-		: NULL;
+	char label[PROCESS_TEXT + PLACE_MAX + 80];
+	bool is_other = step->is_vain && step->process != look->self;
+	const void *caller = is_other ? thrum__adapt_waits_in(look->self, step->process) : NULL;
 
-	*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
+	if (is_other)
+		*thrum__adapt_ends_put_writer(label, step->process, read_inode(look)) = '\0';
+	else
+		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
 	return thrum__adapt_ends_make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
 		label, caller ? caller : wait->caller);
 }

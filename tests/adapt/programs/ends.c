@@ -580,6 +580,32 @@ static void moved(void)
 	read_shell("n=$((3 + 3)); eval \"exec $n>&1 1>&2\"; sleep 2; eval \"echo done >&$n\"");
 }
 
+/* A child answers into a stream, which it doesn't flush. */
+static void buffered(void)
+{
+	int questions[2], answers[2];
+	char line[80];
+
+	make(questions);
+	make(answers);
+	if (fork() == 0) {
+		FILE *in = fdopen(questions[0], "r"), *out = fdopen(answers[1], "w");
+
+		close(questions[1]), close(answers[0]);
+		while (fgets(line, sizeof line, in)) {
+			fprintf(out, "answer to %s", line);
+			if (is_fine)
+				fflush(out);
+		}
+		_exit(0);
+	}
+	close(questions[0]), close(answers[1]);
+	put(questions[1], "all\n");
+	total += (int)read(answers[0], line, sizeof line);
+	close(questions[1]);
+	wait(NULL);
+}
+
 /* An agent that goes on in the background: after a job that is done, it has the job's output. */
 static void start_agent(bool is_apart, bool is_executed)
 {
@@ -658,7 +684,8 @@ int main(int argc, char **argv)
 		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping},
 		{"nods", nods}, {"nods_feeds", nods_feeds}, {"nods_logs", nods_logs},
 		{"nods_first", nods_first}, {"nightly", nightly}, {"nightly_run", nightly_run},
-		{"nightly_first", nightly_first}, {"nightly_part", nightly_part}};
+		{"nightly_first", nightly_first}, {"nightly_part", nightly_part},
+		{"buffered", buffered}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
