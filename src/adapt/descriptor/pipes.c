@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
 #define PIPES 1024u
+
+REAL(poll)
 
 /* Whether each byte of a pipe is a token: a thread that needs one reads it, and writes it back. */
 enum tokens {
@@ -119,8 +119,7 @@ static void note_end(const struct pipe *pipe, int fd)
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	unsigned at = ended_at(pipe->maker);
 
-	if (!atomic_load(&pipe->is_shared) ||
-		syscall(SYS_ppoll, &one, 1, &(struct timespec){0, 0}, NULL, 0) != 1 ||
+	if (!atomic_load(&pipe->is_shared) || real_poll(NULL)(&one, 1, 0) != 1 ||
 		one.revents != POLLHUP)
 		return;
 	if (atomic_exchange(&ended[at].maker, pipe->maker) != pipe->maker)
