@@ -9,7 +9,6 @@
  *   	starts.
  *   culprit: on_flush_timer|arm_flush_timer|flush_timer
  *   victim: session-|wait_for_flush|commit
- *   clue: log-writer: Runs once without a signal for “condition log_flushed”
  * case: healthy
  *   args: healthy
  *   ask: why

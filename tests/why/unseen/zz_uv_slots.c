@@ -7,6 +7,7 @@
  *   truth: on_upstream_connected does not give back its slot when a mirror refuses. Then no request gets one.
  *   culprit: on_upstream_connected
  *   victim: run_client|on_client_read|on_client
+ *   clue: on_upstream_connected began none like
  * case: healthy
  *   args: healthy
  *   ask: why
