@@ -359,6 +359,12 @@ uint32_t thrum__why_failed_last(const struct thrum__model *, uint32_t lane);
 uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, uint32_t waiter,
 	uint32_t *edge);
 
+/* The only task that took something out of a mailbox and ended without putting something back, as all others
+ * that took from there did, and as those like the waiter would; else NONE. Sets *edge to the edge by which it
+ * took that. */
+uint32_t thrum__why_keeper_at(struct thrum__search *, uint32_t object, uint32_t waiter,
+	uint32_t *edge);
+
 /* The task for which this one waited, if that has ended and this one does not go on; else NONE. Sets
  * *since to the time of that end. */
 uint32_t thrum__why_ended_source(const struct thrum__search *, uint32_t task, int64_t *since);

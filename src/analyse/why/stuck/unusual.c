@@ -111,6 +111,23 @@ static bool add_handed(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
+/* A task kept an item of the leaf that it should have put back. */
+static bool add_keeper(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge,
+		task = last ? thrum__why_keeper_at(search, path->leaf, last->task, &edge)
+			    : THRUM__NONE;
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
+				    THRUM__EDGE(search->model, edge, time), edge),
+		1);
+	return true;
+}
+
 /* A task took an item out of the leaf that wasn't for it. */
 static bool add_stranger(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -212,6 +229,7 @@ static bool (*const causes[])(struct thrum__finding *, struct thrum__search *,
 	add_ended_source,
 	add_steady_ender,
 	add_handed,
+	add_keeper,
 	add_stranger,
 	add_failed,
 	add_leaver,
