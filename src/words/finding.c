@@ -46,6 +46,7 @@ enum step_text {
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
 	TOOK_KEPT,
+	TAKES_SILENTLY,
 	NOT_AGAIN_LATE,
 	NOT_AGAIN_ALL,
 	WAITS_FOR_UNKNOWN,
@@ -211,6 +212,9 @@ static const struct {
 		"$t takes something out of $o and ends without putting it back; others put theirs back."},
 	[THRUM__STEP_TAKES_LOCK] = {"Takes the lock of “$o”", "but doesn't signal it",
 		"$t takes the lock of $o, but doesn't signal it."},
+	[TAKES_SILENTLY] = {"Takes the lock of “$o” and signals nobody",
+		"others that took it there did",
+		"$t takes the lock of $o and signals nobody; others that took it there did."},
 	[THRUM__STEP_MISSES_ROUND] = {"Doesn't serve “$o” this time",
 		"all others have; each did in the rounds before",
 		"$t doesn't serve $o this time. All others have; each did in the rounds before."},
@@ -287,6 +291,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
 	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
+	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
 	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_NOT_AGAIN:
