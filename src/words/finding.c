@@ -45,6 +45,8 @@ enum step_text {
 	LEFT_LAST,
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
+	TOOK_KEPT,
+	TAKES_SILENTLY,
 	NOT_AGAIN_LATE,
 	NOT_AGAIN_ALL,
 	WAITS_FOR_UNKNOWN,
@@ -205,8 +207,14 @@ static const struct {
 	[UNSERVED_SOME] = {"Ends without serving “$o”",
 		"and so do $x more; others like it served it",
 		"$t ends without serving $o, and so do $x more; others like it served it."},
+	[TOOK_KEPT] = {"Takes something out of “$o” and ends without putting it back",
+		"others put theirs back",
+		"$t takes something out of $o and ends without putting it back; others put theirs back."},
 	[THRUM__STEP_TAKES_LOCK] = {"Takes the lock of “$o”", "but doesn't signal it",
 		"$t takes the lock of $o, but doesn't signal it."},
+	[TAKES_SILENTLY] = {"Takes the lock of “$o” and signals nobody",
+		"others that took it there did",
+		"$t takes the lock of $o and signals nobody; others that took it there did."},
 	[THRUM__STEP_MISSES_ROUND] = {"Doesn't serve “$o” this time",
 		"all others have; each did in the rounds before",
 		"$t doesn't serve $o this time. All others have; each did in the rounds before."},
@@ -283,6 +291,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
 	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
+	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
+	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_NOT_AGAIN:
 		return finding->steps[i].more > 1    ? NOT_AGAIN_ALL

@@ -151,6 +151,66 @@ static void a_stranger_takes_an_item(void **state)
 	finish();
 }
 
+/* How the calls that take a token out of a mailbox go on. */
+struct calls {
+	int given;    /* so many put it back, directly or by a task that reads their result */
+	int kept;     /* so many of the following keep it; new ones come for these but the last */
+	bool is_held; /* the last of these doesn't end */
+	bool is_read; /* nor does the task that reads its result, and may put it back */
+	const char *end;
+};
+
+/* Tells calls from 10 on, with readers from 30 on. The job waits for one more call. */
+static void tell_calls(const struct calls *calls)
+{
+	begin();
+	story_tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"tokens\n2" MS "signal 1 3 =0\n");
+	for (int i = 0; i < calls->given + calls->kept; i++) {
+		bool gives = i < calls->given, is_last = i + 1 == calls->given + calls->kept;
+		int ms = 10 * i + 5, id = 10 + i;
+
+		story_tell("%d" MS "create 1 %d wait\n%d" MS "label %d \"call %d\n", ms, id, ms, id,
+			i);
+		story_tell("%d" MS "create 1 %d bind\n%d" MS "wait %d %d\n", ms, 20 + id, ms,
+			20 + id, id);
+		story_tell("%d" MS "read %d 3\n", ms + 1, id);
+		if (!is_last || !calls->is_held)
+			story_tell("%d" MS "%s %d %d\n%d" MS "read %d %d\n", ms + 2,
+				gives ? "resolve" : calls->end, id, id, ms + 3, 20 + id, id);
+		if (gives || !is_last)
+			story_tell("%d" MS "signal %d 3 =0\n", ms + 4, gives ? 20 + id : 1);
+		if (!is_last || !calls->is_read)
+			story_tell("%d" MS "resolve %d %d\n", ms + 5, 20 + id, 20 + id);
+	}
+	story_tell("80" MS "create 2 20 wait\n80" MS "label 20 \"call 9\n81" MS "wait 20 3\n81" MS
+		   "wait 2 20\n");
+}
+
+static void a_token_is_kept(void **state)
+{
+	static const struct calls healthy[] = {
+		{.given = 4, .kept = 1, .is_held = true, .is_read = true, .end = "fail"},
+		{.given = 4, .kept = 1, .is_read = true, .end = "resolve"},
+		{.given = 2, .kept = 1, .end = "resolve"},
+		{.given = 1, .kept = 1, .end = "fail"},
+		{.given = 3, .kept = 2, .end = "resolve"},
+		{.given = 0, .kept = 4, .end = "resolve"},
+	};
+	struct calls calls = {.given = 3, .kept = 1, .end = "resolve"};
+
+	tell_calls(&calls);
+	expect_first(THRUM__STEP_TOOK, 13, 3);
+	calls.given = 2;
+	calls.end = "fail";
+	tell_calls(&calls);
+	expect_first(THRUM__STEP_TOOK, 12, 3);
+	for (size_t i = 0; i < sizeof healthy / sizeof *healthy; i++) {
+		tell_calls(&healthy[i]);
+		assert_int_not_equal(judge()->steps[0].kind, THRUM__STEP_TOOK);
+		finish();
+	}
+}
+
 /* Slices of a frame are encoded; one or several fail, which main only notes. */
 static void tell_slices(int failed)
 {
@@ -309,6 +369,7 @@ int main(void)
 		cmocka_unit_test(one_thread_ends_all),
 		cmocka_unit_test(an_end_is_not_noticed),
 		cmocka_unit_test(a_stranger_takes_an_item),
+		cmocka_unit_test(a_token_is_kept),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),
 		cmocka_unit_test(a_leader_is_cancelled),

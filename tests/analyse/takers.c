@@ -2,6 +2,7 @@
 /* Tasks that take the lock of a condition which nobody signals. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +71,60 @@ static void who_took_another_lock_or_earlier_is_not(void **state)
 	expect("9000000 lock 2 4\n10000000 wait 2 3\n" ENCODER(20), 0);
 }
 
+/* Tells how an encoder, one of several, takes the lock at a place, and what it signals meanwhile: a condition
+ * of its own like the camera's, or nothing. */
+static size_t tell_turn(char *to, size_t size, int ms, int place, bool signals)
+{
+	size_t used = 0;
+
+	if (signals)
+		used += (size_t)snprintf(to, size,
+			"%d000000 create 1 %d condition\n"
+			"%d000000 label %d \"space\n",
+			ms, 20 + ms, ms, 20 + ms);
+	used += (size_t)snprintf(to + used, size - used, "%d000000 lock 5 4 =%d\n", ms, place);
+	if (signals)
+		used += (size_t)snprintf(to + used, size - used, "%d000000 signal 5 %d =1\n", ms,
+			20 + ms);
+	return used + (size_t)snprintf(to + used, size - used, "%d000000 unlock 5 4\n", ms);
+}
+
+/* The encoder signals so often at a place, then `silent` times not. It took the lock at another place, too, to
+ * count, and does so until the end. The camera waits from 40 ms on. */
+static const char *tell_turns(char *to, size_t size, int signals, int silent, bool is_last)
+{
+	size_t used = 0;
+	int ms = 1;
+
+	for (int i = 0; i < 5; i++)
+		used += tell_turn(to + used, size - used, ms++, 7, false);
+	for (int i = 0; i < silent && !is_last; i++)
+		used += tell_turn(to + used, size - used, ms++, 5, false);
+	for (int i = 0; i < signals; i++)
+		used += tell_turn(to + used, size - used, ms++, 5, true);
+	for (int i = 0; i < silent && is_last; i++)
+		used += tell_turn(to + used, size - used, ms++, 5, false);
+	used += (size_t)snprintf(to + used, size - used,
+		"39000000 lock 2 4\n40000000 unlock 2 4\n40000000 wait 2 3\n");
+	tell_turn(to + used, size - used, 45, 7, false);
+	return to;
+}
+
+static void who_gives_no_signal_where_others_did_is_named(void **state)
+{
+	char story[6000];
+
+	(void)state;
+	expect(tell_turns(story, sizeof story, 9, 1, true), 15);
+	/* All gave theirs before. Who only counts is not to signal. */
+	expect(tell_turns(story, sizeof story, 9, 0, true), 0);
+	expect(tell_turns(story, sizeof story, 9, 1, false), 0);
+	/* It often has nobody to signal. */
+	expect(tell_turns(story, sizeof story, 9, 4, true), 0);
+	/* Too few signals: then all are told that took it since. */
+	expect(tell_turns(story, sizeof story, 4, 1, true), 45);
+}
+
 static void who_signals_is_not(void **state)
 {
 	(void)state;
@@ -81,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_makes_room_and_tells_nobody_is_named),
 		cmocka_unit_test(who_took_another_lock_or_earlier_is_not),
+		cmocka_unit_test(who_gives_no_signal_where_others_did_is_named),
 		cmocka_unit_test(who_signals_is_not),
 	};
 

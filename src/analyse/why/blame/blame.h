@@ -224,8 +224,10 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thr
 
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
-/* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
- * the last wait began: the latest first. Returns whether there are any. */
+/* Adds a step for the last one that took the lock of the path's leaf, a condition that nobody ever signalled, and
+ * gave no signal, where nearly all who took it there signalled a condition like it. Else adds steps for those that
+ * took the lock since the last wait began, the latest first, but not where such a signal is given elsewhere only.
+ * Returns whether there are any. */
 bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 
@@ -356,6 +358,12 @@ uint32_t thrum__why_failed_last(const struct thrum__model *, uint32_t lane);
 /* The task that took an item out of a mailbox, as no other like it ever did, where always those like
  * the waiter take them; else NONE. Sets *edge to the edge by which it did. */
 uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, uint32_t waiter,
+	uint32_t *edge);
+
+/* The only task that took something out of a mailbox and ended without putting something back, as all others
+ * that took from there did, and as those like the waiter would; else NONE. Sets *edge to the edge by which it
+ * took that. */
+uint32_t thrum__why_keeper_at(struct thrum__search *, uint32_t object, uint32_t waiter,
 	uint32_t *edge);
 
 /* The task for which this one waited, if that has ended and this one does not go on; else NONE. Sets

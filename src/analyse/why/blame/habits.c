@@ -195,6 +195,127 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 	return strange == 1 && usual >= TAKES_MIN ? taker_of(model, *edge) : THRUM__NONE;
 }
 
+/* ---- Tokens that are kept ------------------------------------------------------------------- */
+
+/* The task that goes on for another one, or for what that became: it read the result. NONE: there is none. */
+static uint32_t next_holder(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__why_actor(model,
+		thrum__why_edge_to(model, thrum__model_heir(model, task), THRUM__EDGE_READ));
+}
+
+/* How many results were handed on from a task to that which is to have put back what it took; -1: it isn't one
+ * of those that go on for it. */
+static int steps_to(const struct thrum__model *model, uint32_t taker, uint32_t giver)
+{
+	for (int i = 0; i < STEPS_MAX && taker != THRUM__NONE; i++) {
+		if (taker == giver || thrum__model_heir(model, taker) == giver)
+			return i;
+		taker = next_holder(model, taker);
+	}
+	return -1;
+}
+
+/* How those that took something out of a mailbox went on. */
+struct tokens {
+	uint32_t signals
+		[TAKES_BACK]; /* who put something in, and hasn't taken it out: the latest first */
+	unsigned signal_count;
+	unsigned in, out, given; /* given: of those that went out, how many came back */
+	int steps;               /* the most that lie between who took and who put back */
+	unsigned kept;  /* not counting those that threads took, which hand them on unseen */
+	uint32_t taken; /* the edge by which the one that was kept was taken */
+};
+
+/* Finds who put back what was taken by an edge. */
+static void count_take(const struct thrum__model *model, struct tokens *tokens, uint32_t edge)
+{
+	uint32_t taker = THRUM__EDGE(model, edge, from);
+
+	tokens->out++;
+	for (unsigned i = tokens->signal_count; i-- > 0;) {
+		int steps = steps_to(model, taker, tokens->signals[i]);
+
+		if (steps < 0)
+			continue;
+		tokens->signals[i] = tokens->signals[--tokens->signal_count];
+		tokens->given++;
+		tokens->steps = steps > tokens->steps ? steps : tokens->steps;
+		return;
+	}
+	if (thrum__analyse_task_is_lane(model, taker))
+		return;
+	tokens->kept++;
+	tokens->taken = edge;
+}
+
+/* Reads all that went in and out. Returns false if some of it isn't known. */
+static bool count_tokens(struct thrum__search *search, uint32_t object, struct tokens *tokens)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = THRUM__TASK(model, object, edge_in);
+
+	THRUM__EDGES_BACK (model, at, prev_in, 2 * TAKES_BACK) {
+		uint32_t from = THRUM__EDGE(model, at, from);
+		int kind = THRUM__EDGE(model, at, kind);
+
+		if (kind != THRUM__EDGE_SIGNAL && kind != THRUM__EDGE_READ)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, from) || search->budget == 0)
+			return false;
+		search->budget--;
+		if (kind == THRUM__EDGE_READ) {
+			count_take(model, tokens, at);
+		} else {
+			if (tokens->signal_count == TAKES_BACK)
+				return false;
+			tokens->signals[tokens->signal_count++] = from;
+			tokens->in++;
+		}
+		if (tokens->kept > 1)
+			return false;
+	}
+	return at == THRUM__NONE;
+}
+
+/* Whether a task and those that go on for it, so many steps on, have ended. Sets *is_failed if one of
+ * them failed or was cancelled. */
+static bool is_over(const struct thrum__model *model, uint32_t task, int steps, bool *is_failed)
+{
+	for (int i = 0; i <= steps && task != THRUM__NONE; i++) {
+		uint32_t heir = thrum__model_heir(model, task);
+
+		if (THRUM__TASK(model, heir, state) == THRUM__STATE_PENDING)
+			return false;
+		*is_failed |= THRUM__TASK(model, heir, state) != THRUM__STATE_RESOLVED;
+		task = next_holder(model, task);
+	}
+	return true;
+}
+
+uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uint32_t waiter,
+	uint32_t *edge)
+{
+	const struct thrum__model *model = search->model;
+	struct tokens tokens = {.taken = THRUM__NONE};
+	bool is_failed = false;
+
+	*edge = THRUM__NONE;
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX ||
+		THRUM__TASK(model, object, created) <= search->gap ||
+		!count_tokens(search, object, &tokens) || tokens.kept != 1 ||
+		tokens.in != tokens.out)
+		return THRUM__NONE;
+	*edge = tokens.taken;
+	/* It must have been about to do the same as the waiter. */
+	if (!thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from)) ||
+		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &is_failed))
+		return THRUM__NONE;
+	return tokens.given >= TAKES_MIN || (is_failed && tokens.given + 1 >= TAKES_MIN)
+		? taker_of(model, *edge)
+		: THRUM__NONE;
+}
+
 /* ---- Ends that nobody notices -------------------------------------------------------------- */
 
 /* The task that was cancelled or failed among those for which a task waited, if more of them were resolved:

@@ -10,6 +10,11 @@
 #define LOCKS_BACK 8192 /* the same, of a lock whose places are compared */
 #define AT_ONCE 1000000 /* ns from the release of a lock to the wait */
 #define TOLD 2
+#define PLACES 32    /* where a lock is taken */
+#define HELD_BACK 64 /* edges of a task while it has a lock */
+#define SIGNALS_MIN \
+	8 /* so often somebody signalled who took the lock at a place: so each should there */
+#define SILENT_MAX 2 /* so often it was not so: the first who came there had nobody to signal */
 
 /* The lock that a task released to begin a wait, an edge; NONE if its act before was another one. */
 static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
@@ -47,14 +52,136 @@ static bool has_step(const struct thrum__finding *finding, uint32_t task)
 	return false;
 }
 
+/* ---- At a place where others signalled ----------------------------------------------------- */
+
+/* How a lock was used by those that took it at a place. */
+struct use {
+	int place;
+	unsigned signals,
+		silent; /* how often they signalled before they released it, and how often not */
+	uint32_t last;  /* the edge by which one took it and signalled nobody, after all signals */
+};
+
+struct uses {
+	struct use of[PLACES];
+	unsigned count, signals;
+};
+
+static struct use *use_at(struct uses *uses, int place)
+{
+	unsigned i = 0;
+
+	while (i < uses->count && uses->of[i].place != place)
+		i++;
+	if (i == PLACES)
+		return NULL;
+	if (i == uses->count)
+		uses->of[uses->count++] = (struct use){.place = place, .last = THRUM__NONE};
+	return &uses->of[i];
+}
+
+/* Whether a task signalled a condition like this one while it had a lock: between two edges. Also if that isn't
+ * known. */
+static bool has_signalled(const struct thrum__search *search, uint32_t condition, uint32_t lock,
+	uint32_t unlock)
+{
+	const struct thrum__model *model = search->model;
+
+	THRUM__EDGES_BACK (model, unlock, prev_out, HELD_BACK) {
+		uint32_t to = THRUM__EDGE(model, unlock, to);
+
+		if (unlock == lock)
+			return false;
+		if (THRUM__EDGE(model, unlock, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__model_has_row(&model->tasks, to) &&
+			thrum__why_is_alike(search, condition, to))
+			return true;
+	}
+	return true;
+}
+
+/* Finds for each place where a lock was taken whether those who did signalled conditions like this one. Returns
+ * false if not all is known. */
+static bool find_uses(const struct thrum__search *search, uint32_t lock, uint32_t condition,
+	struct uses *uses)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, lock, edge_in), unlock = THRUM__NONE;
+
+	*uses = (struct uses){.count = 0};
+	THRUM__EDGES_BACK (model, edge, prev_in, LOCKS_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		struct use *use;
+
+		if (kind == THRUM__EDGE_UNLOCK)
+			unlock = edge;
+		use = kind == THRUM__EDGE_LOCK && unlock != THRUM__NONE &&
+				THRUM__EDGE(model, unlock, from) == THRUM__EDGE(model, edge, from)
+			? use_at(uses, THRUM__EDGE(model, edge, value))
+			: NULL;
+		if (!use)
+			continue;
+		if (has_signalled(search, condition, edge, unlock)) {
+			use->signals++;
+			uses->signals++;
+		} else if (use->silent++ == 0 && uses->signals == 0) {
+			use->last = edge;
+		}
+		unlock = THRUM__NONE;
+	}
+	return edge == THRUM__NONE;
+}
+
+/* The edge by which somebody took a lock and signalled nobody, at the only place where nearly all did who took
+ * it there; nobody has signalled since. NONE: there is none. */
+static uint32_t silent_at(const struct uses *uses)
+{
+	uint32_t found = THRUM__NONE;
+
+	for (unsigned i = 0; i < uses->count; i++) {
+		const struct use *use = &uses->of[i];
+
+		if (use->place <= 0 || use->last == THRUM__NONE || use->signals < SIGNALS_MIN ||
+			use->silent > SILENT_MAX)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = use->last;
+	}
+	return found;
+}
+
+/* Whether nobody signals who takes the lock at a place, though others do that take it elsewhere. */
+static bool is_used_otherwise(const struct uses *uses, int place)
+{
+	for (unsigned i = 0; i < uses->count && uses->signals >= SIGNALS_MIN; i++)
+		if (uses->of[i].place == place)
+			return place > 0 && uses->of[i].signals == 0 &&
+				uses->of[i].silent > SILENT_MAX;
+	return false;
+}
+
+/* ---- Meanwhile ----------------------------------------------------------------------------- */
+
 bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_wait *wait = &thrum__why_path_last(path)->wait;
 	uint32_t lock = lock_of(model, wait->edge), told = 0;
-	uint32_t edge = lock == THRUM__NONE ? lock : THRUM__TASK(model, lock, edge_in);
+	uint32_t edge = lock == THRUM__NONE ? lock : THRUM__TASK(model, lock, edge_in), silent;
+	struct uses uses = {.count = 0};
+	bool is_whole = lock != THRUM__NONE && find_uses(search, lock, path->leaf, &uses);
 
+	silent = is_whole && THRUM__TASK(model, lock, created) > search->gap ? silent_at(&uses)
+									     : THRUM__NONE;
+	if (silent != THRUM__NONE) {
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_TAKES_LOCK,
+					    THRUM__EDGE(model, silent, from), path->leaf,
+					    THRUM__EDGE(model, silent, time), silent),
+			1);
+		return true;
+	}
 	for (unsigned i = 0;
 		i < LOOK_BACK && told < TOLD && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) > wait->since;
@@ -63,7 +190,8 @@ bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__s
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
 			!is_other(search, thrum__why_path_last(path), task) ||
-			has_step(finding, task))
+			has_step(finding, task) ||
+			is_used_otherwise(&uses, THRUM__EDGE(model, edge, value)))
 			continue;
 		thrum__why_add_step(finding, THRUM__STEP_TAKES_LOCK, task, path->leaf,
 			THRUM__EDGE(model, edge, time), edge);
