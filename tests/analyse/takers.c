@@ -89,8 +89,8 @@ static size_t tell_turn(char *to, size_t size, int ms, int place, bool signals)
 	return used + (size_t)snprintf(to + used, size - used, "%d000000 unlock 5 4\n", ms);
 }
 
-/* The encoder signals so often at a place, then `silent` times not. It took the lock at another place, too, to
- * count, and does so until the end. The camera waits from 40 ms on. */
+/* The encoder signals so often at a place, then `silent` times not. It took the lock at another place, too,
+ * to count, and does so until the end. The camera waits from 40 ms on. */
 static const char *tell_turns(char *to, size_t size, int signals, int silent, bool is_last)
 {
 	size_t used = 0;
@@ -116,7 +116,7 @@ static void who_gives_no_signal_where_others_did_is_named(void **state)
 
 	(void)state;
 	expect(tell_turns(story, sizeof story, 9, 1, true), 15);
-	/* All gave theirs before. Who only counts is not to signal. */
+	/* All gave theirs before. A task that only counts needn't signal. */
 	expect(tell_turns(story, sizeof story, 9, 0, true), 0);
 	expect(tell_turns(story, sizeof story, 9, 1, false), 0);
 	/* It often has nobody to signal. */

@@ -224,10 +224,10 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thr
 
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
-/* Adds a step for the last one that took the lock of the path's leaf, a condition that nobody ever signalled, and
- * gave no signal, where nearly all who took it there signalled a condition like it. Else adds steps for those that
- * took the lock since the last wait began, the latest first, but not where such a signal is given elsewhere only.
- * Returns whether there are any. */
+/* Adds a step for the last one that took the lock of the path's leaf, a condition that nobody ever signalled,
+ * and gave no signal, where nearly all who took it there signalled a condition like it. Else adds steps for
+ * those that took the lock since the last wait began, the latest first, but not where such a signal is given
+ * elsewhere only. Returns whether there are any. */
 bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 

@@ -204,8 +204,8 @@ static uint32_t next_holder(const struct thrum__model *model, uint32_t task)
 		thrum__why_edge_to(model, thrum__model_heir(model, task), THRUM__EDGE_READ));
 }
 
-/* How many results were handed on from a task to that which is to have put back what it took; -1: it isn't one
- * of those that go on for it. */
+/* How many results were handed on from a task to that which is to have put back what it took; -1: it isn't
+ * one of those that go on for it. */
 static int steps_to(const struct thrum__model *model, uint32_t taker, uint32_t giver)
 {
 	for (int i = 0; i < STEPS_MAX && taker != THRUM__NONE; i++) {

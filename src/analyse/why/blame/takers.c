@@ -80,8 +80,8 @@ static struct use *use_at(struct uses *uses, int place)
 	return &uses->of[i];
 }
 
-/* Whether a task signalled a condition like this one while it had a lock: between two edges. Also if that isn't
- * known. */
+/* Whether a task signalled a condition like this one while it had a lock: between two edges. Also if that
+ * isn't known. */
 static bool has_signalled(const struct thrum__search *search, uint32_t condition, uint32_t lock,
 	uint32_t unlock)
 {
@@ -100,8 +100,8 @@ static bool has_signalled(const struct thrum__search *search, uint32_t condition
 	return true;
 }
 
-/* Finds for each place where a lock was taken whether those who did signalled conditions like this one. Returns
- * false if not all is known. */
+/* Finds for each place where a lock was taken whether those who did signalled conditions like this one.
+ * Returns false if not all is known. */
 static bool find_uses(const struct thrum__search *search, uint32_t lock, uint32_t condition,
 	struct uses *uses)
 {
@@ -132,8 +132,8 @@ static bool find_uses(const struct thrum__search *search, uint32_t lock, uint32_
 	return edge == THRUM__NONE;
 }
 
-/* The edge by which somebody took a lock and signalled nobody, at the only place where nearly all did who took
- * it there; nobody has signalled since. NONE: there is none. */
+/* The edge by which somebody took a lock and signalled nobody, at the only place where nearly all did who
+ * took it there; nobody has signalled since. NONE: there is none. */
 static uint32_t silent_at(const struct uses *uses)
 {
 	uint32_t found = THRUM__NONE;
