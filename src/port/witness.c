@@ -21,8 +21,7 @@
 #include "port/port.h"
 
 #define SECOND UINT64_C(1000000000) /* ns */
-#define APART_MAX \
-	(10 * SECOND) /* between a file's making and now; more: its clock is another one */
+#define APART_MAX (10 * SECOND)     /* a file that seems older than this has another clock */
 
 /* The mutex begins with its mark, and the links are behind so many bytes. */
 #define MARK 16
