@@ -79,6 +79,25 @@ static int open_again(const char *file, const struct thrum__input *input)
 	return -THRUM_E_SYSTEM;
 }
 
+/* Notes in the header when a process that nobody saw die was last alive. The file tells that only until it is
+ * changed. */
+static int keep_witnessed(struct thrum__source_change *change, uint64_t ticks)
+{
+	struct thrum__header *header = &change->header;
+	int error;
+
+	if (ticks == 0)
+		return 0;
+	header->born = 0;
+	if (ticks > atomic_load(&header->ended))
+		atomic_store(&header->ended, ticks);
+	error = thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
+		&header->ended, sizeof header->ended);
+	return error ? error
+		     : thrum__source_write_at(&change->fd, offsetof(struct thrum__header, born),
+			       &header->born, sizeof header->born);
+}
+
 static int change_file(const char *file, struct thrum__source_change *change,
 	int (*apply)(struct thrum__source_change *), struct thrum_error_info *info)
 {
@@ -96,6 +115,8 @@ static int change_file(const char *file, struct thrum__source_change *change,
 			thrum_error_message(change->fd));
 	change->file_size = input->size(input->owner);
 	error = thrum__format_read_clocks(input, &change->header);
+	if (error == 0)
+		error = keep_witnessed(change, thrum__source_ticks_witnessed(input));
 	if (error == 0)
 		error = apply(change);
 	close(change->fd);

@@ -118,6 +118,11 @@ static void a_killed_process(void **state)
 	snprintf(command, sizeof command, "sleep 0.3; cp %s %s", file, copy);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(lived_on(copy), 0);
+
+	/* The file itself keeps it when it is changed. */
+	usleep(SLEPT);
+	assert_int_equal(thrum_trace_trim(file, NULL), 0);
+	assert_int_equal(lived_on(file), lived_on(snapshot));
 }
 
 static void *start_there(void *file)
