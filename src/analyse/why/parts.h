@@ -30,6 +30,13 @@ struct thrum__why_dropped {
 		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
 };
 
+/* The longest time shortly before the end in which nothing happened at all, if something outside ended the
+ * program: as if the machine had paused. */
+struct thrum__why_pause {
+	int64_t from, to; /* -1: there is none */
+	bool is_at_work;  /* a task ran meanwhile, so not all just waited */
+};
+
 struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
@@ -53,6 +60,7 @@ struct thrum__search {
 	 * than the recording shows. */
 	bool is_open;
 	bool is_stranded; /* is_open, and nothing is pending that something outside the program ends */
+	struct thrum__why_pause pause;
 	bool is_silent; /* a signal ended the program after a silence as never before */
 	bool is_still;  /* the same, but timers may have run in that silence */
 	/* If is_still, and the program has connections: its requests by call site; else NULL. */
@@ -300,6 +308,9 @@ bool thrum__why_is_silent(const struct thrum__model *);
 
 /* The same, though timers may still run: they have no effect any more. */
 bool thrum__why_is_still(const struct thrum__model *);
+
+/* Finds the pause. O(tasks + runs + edges) of the last second. */
+struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *);
 
 /* Whether something from outside the program can come: requests are pending, or handles, or, if they count,
  * timers. Not those whose names begin with one of these words, as the adapters name wake-ups by the program

@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	bool is_fine = strcmp(name, "fine") == 0;
 
 	unlink("first"); /* the child of an earlier run may have it */
-	alarm(is_fine ? 0 : 1);
+	alarm(is_fine ? 0 : 2);
 	pthread_barrier_init(&both, NULL, 2);
 	if (strcmp(name, "deadlock") == 0) {
 		run(lock_both, 2);

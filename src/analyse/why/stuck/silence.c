@@ -5,6 +5,8 @@
 #define SILENCE_MIN 200000000 /* ns */
 #define TIMES 10              /* as long as the longest silence before */
 #define STILL 4               /* the same, if timers go on */
+#define PAUSE_BACK 1000000000 /* ns before the end in which a pause is looked for */
+#define RUNS_BACK 64          /* runs that are searched for one that lasted, from a time back */
 #define EVENTS_MIN 32         /* with fewer events, nothing tells how long silences are */
 
 /* The first row of a table from `row` on that isn't forgotten. */
@@ -30,14 +32,29 @@ static uint32_t next_run(const struct thrum__model *model, uint32_t run, bool ha
 	return run;
 }
 
-/* The longest time between two events before the last one: creations, edges and runs; without timers, all
- * but their runs. Sets *last to when the last one was, or to -1. */
-static int64_t longest_silence(const struct thrum__model *model, bool has_timers, int64_t *last)
+/* The first edge at or after a time. O(edges since then) */
+static uint32_t edge_from(const struct thrum__model *model, int64_t time)
 {
-	uint32_t task = thrum__analyse_next_task(model, 0);
-	uint32_t edge = next_row(&model->edges, model->edges.first);
-	uint32_t run = next_run(model, model->runs.first, has_timers);
+	uint32_t edge = model->edges.count;
+
+	while (edge > model->edges.first && thrum__model_has_row(&model->edges, edge - 1) &&
+		THRUM__EDGE(model, edge - 1, time) >= time)
+		edge--;
+	return next_row(&model->edges, edge);
+}
+
+/* The longest time between two events from a time on, but before the last one: creations, edges and runs;
+ * without timers, all but their runs. Sets *begun to when it began, and *last to when the last event was; or
+ * to -1. */
+static int64_t longest_silence(const struct thrum__model *model, int64_t from, bool has_timers,
+	int64_t *begun, int64_t *last)
+{
+	uint32_t task = thrum__analyse_next_task(model, thrum__analyse_task_from(model, from));
+	uint32_t edge = edge_from(model, from);
+	uint32_t run = next_run(model, thrum__analyse_run_from(model, from), has_timers);
 	int64_t before = -1, longest = 0;
+
+	*begun = -1;
 
 	for (;;) {
 		int64_t created = task < model->tasks.count ? THRUM__TASK(model, task, created)
@@ -51,8 +68,10 @@ static int64_t longest_silence(const struct thrum__model *model, bool has_timers
 		*last = before;
 		if (time == THRUM__OPEN)
 			return longest;
-		if (before >= 0 && time - before > longest)
+		if (before >= 0 && time - before > longest) {
 			longest = time - before;
+			*begun = before;
+		}
 		before = time > before ? time : before;
 		if (time == created)
 			task = thrum__analyse_next_task(model, task + 1);
@@ -74,20 +93,53 @@ bool thrum__why_is_polite(const struct thrum__model *model)
 
 bool thrum__why_is_silent(const struct thrum__model *model)
 {
-	int64_t silence = model->end - model->last, last;
+	int64_t silence = model->end - model->last, begun, last;
 
 	return model->ending == THRUM_ENDING_KILLED && !thrum__why_is_polite(model) &&
 		model->events >= EVENTS_MIN && silence >= SILENCE_MIN &&
-		silence / TIMES >= longest_silence(model, true, &last);
+		silence / TIMES >= longest_silence(model, INT64_MIN, true, &begun, &last);
 }
 
 bool thrum__why_is_still(const struct thrum__model *model)
 {
-	int64_t longest, last;
+	int64_t longest, begun, last;
 
 	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
 		model->events < EVENTS_MIN)
 		return false;
-	longest = longest_silence(model, false, &last);
+	longest = longest_silence(model, INT64_MIN, false, &begun, &last);
 	return model->end - last >= THRUM__SOON_OUTSIDE && (model->end - last) / STILL >= longest;
+}
+
+/* Whether a task ran all the time between two times: one that isn't a thread's own. */
+static bool has_run_for(const struct thrum__model *model, int64_t from, int64_t to)
+{
+	uint32_t run = thrum__analyse_run_from(model, from + 1);
+
+	for (int i = 0; i < RUNS_BACK && run > model->runs.first &&
+		thrum__model_has_row(&model->runs, run - 1);
+		i++) {
+		run--;
+		if (THRUM__RUN(model, run, end) >= to &&
+			!thrum__analyse_task_is_lane(model, THRUM__RUN(model, run, task)))
+			return true;
+	}
+	return false;
+}
+
+struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *model)
+{
+	struct thrum__why_pause pause = {-1, -1, false};
+	int64_t longest, last;
+
+	if (!thrum__why_is_too_soon(model, 0, false))
+		return pause;
+	longest = longest_silence(model, model->end - PAUSE_BACK, true, &pause.from, &last);
+	pause.to = pause.from + longest;
+	if (last >= 0 && model->end - last >= longest) {
+		pause.from = last;
+		pause.to = model->end;
+	}
+	pause.is_at_work = pause.from >= 0 && has_run_for(model, pause.from, pause.to);
+	return pause;
 }

@@ -452,6 +452,16 @@ static bool is_deserted(struct thrum__search *search, uint32_t leaf)
 	return ender != THRUM__NONE && !thrum__analyse_task_is_pending(search->model, ender);
 }
 
+/* Whether the adapters saw that a thread closed what another one had opened, and knew of no way by which it
+ * had heard of that. It may have, by an atomic. */
+static bool is_closed_twice(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"events of"};
+
+	return thrum__why_begins_with(model, task, words, 1) &&
+		strstr(thrum__model_task_name(model, task, NULL), ", whose number was closed by ");
+}
+
 static int class_of(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t signal)
 {
@@ -534,7 +544,8 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
-		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf))
+		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf) ||
+		is_closed_twice(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }

@@ -11,6 +11,7 @@
 #define TAIL 10000000       /* ns in which a program that gives up may still record something */
 #define TASKS_AT_ONCE 16384 /* in a step */
 #define LOOK_BACK 64        /* edges to a task that are searched for one that waits for it */
+#define PAUSED 1000000000   /* ns; in a wait of that length, no pause counts */
 
 /* ---- The state of the program ------------------------------------------------------------- */
 
@@ -309,6 +310,33 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
 
+/* Whether a task would be no older than its like became, but for a pause. */
+static bool is_held_up_by_pause(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	const struct thrum__why_pause *pause = &search->pause;
+	int64_t created = THRUM__TASK(model, task, created), age = model->end - created;
+	int64_t from = created > pause->from ? created : pause->from;
+
+	return peer && peer->ended > 0 && age < PAUSED && from < pause->to &&
+		age - (pause->to - from) <= 2 * peer->longest;
+}
+
+/* Whether the machine seems to have paused while an answer was on its way: it did nothing else, either. Where
+ * nothing ran at all, all may as well wait for the one that is missing, unless that comes from outside. */
+static bool is_paused(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, path->leaf, kind);
+
+	return !path->is_unknown && path->circle == THRUM__NONE &&
+		!thrum__analyse_task_is_object(model, path->leaf) && !search->is_deadlocked &&
+		(search->pause.is_at_work || kind == THRUM_KIND_REQUEST ||
+			kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE) &&
+		is_held_up_by_pause(search, path->leaf);
+}
+
 /* Whether a task was made ready so late that a thread may just have been woken for it. */
 static bool is_waking(const struct thrum__model *model, uint32_t task)
 {
@@ -324,19 +352,24 @@ static bool is_waking(const struct thrum__model *model, uint32_t task)
 /* Whether all may be well. Sets path->unjudged. */
 static bool may_be_well(struct thrum__search *search, struct thrum__why_path *path)
 {
+	bool is_late;
+
 	path->unjudged = -1;
 	if (is_young(search, path->victim))
 		return true;
 	path->is_soon = is_too_soon(search, path);
+	is_late = is_paused(search, path);
 	/* Where nobody noted when the program ended, a lock may yet be lost for good, and all may have waited
 	 * for each other. */
 	if (is_waking(search->model, path->leaf) ||
+		(is_late && (search->pause.is_at_work || !path->is_marked)) ||
 		(path->is_soon && !search->is_stranded &&
 			(search->model->ending != THRUM_ENDING_GONE ||
 				!thrum__why_is_lock_lost(search, path->leaf)))) {
 		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
 		return true;
 	}
+	path->is_soon |= is_late;
 	if (!thrum__why_is_excused(search, path))
 		return false;
 	if (path->is_unknown)
@@ -586,6 +619,7 @@ static int begin(struct thrum__search *search)
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
 	search->is_still = thrum__why_is_still(search->model);
+	search->pause = thrum__why_find_pause(search->model);
 	search->dropped_lane = THRUM__NONE;
 	if (search->is_still && search->model->has_connections && search->gap < 0)
 		search->sites = thrum__why_count_sites(search->model);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: ISC */
+/* Programs that were killed after the machine had paused, so that answers on their way seem not to come. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define PEERS 60     /* requests, one each 2 ms */
+#define AT_ONCE 6    /* of these: so each takes 12 ms */
+#define ASKED 110    /* ms: when the one is made that doesn't end */
+
+/* Requests of the main thread, or promises, that a thread resolves until 132 ms. One doesn't end. */
+static void tell(const char *kind)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"server\n"
+		   "0 @1 create - 3 thread\n0 @1 label 3 \"worker\n0 @1 switch 3\n"
+		   "0 @1 create 3 4 task\n0 @1 label 4 \"count\n");
+	for (int i = 0; i < PEERS + AT_ONCE; i++) {
+		int time = 2 + 2 * i;
+
+		if (time == ASKED)
+			story_tell("%d" MS "create 2 9 %s\n%d" MS "label 9 \"look up\n", time, kind,
+				time);
+		if (i < PEERS)
+			story_tell("%d" MS "create 2 %d %s\n%d" MS "label %d \"look up\n", time,
+				10 + i, kind, time, 10 + i);
+		if (i >= AT_ONCE)
+			story_tell("%d" MS "@1 resolve 3 %d\n", time, 10 + i - AT_ONCE);
+	}
+}
+
+/* Returns the certainty of the only finding, which is of that class; -1: there is none. */
+static int certainty(enum thrum_ending ending, int class)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model = story_model(story_told(), false);
+	int certainty = -1;
+
+	model->ending = ending;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_true(findings.count <= 1);
+	if (findings.count == 1) {
+		assert_int_equal(findings.findings[0].class, class);
+		certainty = findings.findings[0].certainty;
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return certainty;
+}
+
+/* Nothing happens from 132 ms on, until the end. */
+static void an_answer_from_outside(void **state)
+{
+	(void)state;
+	tell("request");
+	story_tell("133" MS "log 1 \"a\n400" MS "log 1 \"b\n");
+	assert_int_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_OUTSIDE), -1);
+	assert_int_equal(certainty(THRUM_ENDING_RUNNING, THRUM__FINDING_OUTSIDE), -1);
+	/* It is marked as one that should end: that it doesn't is possible. */
+	story_tell("400" MS "should-resolve 9\n");
+	assert_int_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_OUTSIDE), THRUM__POSSIBLE);
+	assert_int_equal(certainty(THRUM_ENDING_EXITED, THRUM__FINDING_OUTSIDE), THRUM__LIKELY);
+	/* The program ended by itself. */
+	tell("request");
+	story_tell("133" MS "log 1 \"a\n400" MS "log 1 \"b\n");
+	assert_int_not_equal(certainty(THRUM_ENDING_EXITED, THRUM__FINDING_OUTSIDE), -1);
+	/* It goes on without the answer. */
+	tell("request");
+	for (int i = 0; i < 28; i++)
+		story_tell("%d" MS "create 2 %d task\n%d" MS "resolve 2 %d\n", 133 + 10 * i,
+			200 + i, 134 + 10 * i, 200 + i);
+	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_OUTSIDE), -1);
+	/* No machine pauses for so long. */
+	tell("request");
+	story_tell("133" MS "log 1 \"a\n3000" MS "log 1 \"b\n");
+	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_OUTSIDE), -1);
+}
+
+/* A task runs meanwhile, so the threads were stopped in the middle of their work. */
+static void an_answer_from_inside(void **state)
+{
+	(void)state;
+	tell("promise");
+	story_tell("133" MS "@1 switch 4\n220" MS "@1 switch 3\n");
+	assert_int_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
+	/* All just wait, perhaps for that one. */
+	tell("promise");
+	story_tell("133" MS "@1 log 3 \"a\n220" MS "log 1 \"b\n");
+	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_answer_from_outside),
+		cmocka_unit_test(an_answer_from_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
