@@ -132,8 +132,12 @@ static uint64_t look_at_children(struct looked *looked, const struct look *look,
 		if (!is_vain)
 			now = thrum__adapt_find_unheard(child);
 		told[i] = thrum__adapt_lasts_unheard(&now, &before) ? now : UNHEARD_NONE;
-		if (thrum__adapt_is_same_unheard(&now, &before))
+		if (thrum__adapt_is_same_unheard(&now, &before)) {
 			now.since = before.since;
+			/* A child that works just now has slept, and may have another sleep in the
+			 * next look. */
+			now.sleep = now.sleep ? now.sleep : before.sleep;
+		}
 		looked->unheard[i] = now;
 		holders[i] = (struct holder){child, 0, is_vain};
 		*is_told &= is_vain || told[i].how != UNHEARD_NOT;
