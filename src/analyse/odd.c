@@ -569,13 +569,21 @@ static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__
 	return count;
 }
 
+/* Whether no row of a table is forgotten. */
+static bool has_all(const struct thrum__model_rows *rows)
+{
+	for (uint32_t row = 0; row < rows->count; row += THRUM__BLOCK)
+		if (!thrum__model_has_row(rows, row))
+			return false;
+	return true;
+}
+
 /* Whether all events since the program's start are known. */
 static bool is_whole(const struct thrum__model *model)
 {
 	return model->gaps.count == 0 && !model->is_cut && !model->is_mirage &&
-		model->damaged == 0 &&
-		model->tasks.first + model->runs.first + model->edges.first + model->notes.first ==
-		0 &&
+		model->damaged == 0 && has_all(&model->tasks) && has_all(&model->runs) &&
+		has_all(&model->edges) && has_all(&model->notes) && has_all(&model->suspensions) &&
 		thrum__model_unrecorded_until(model, THRUM__PART_LIFE) < 0 &&
 		thrum__model_unrecorded_until(model, THRUM__PART_WAIT) < 0 &&
 		thrum__model_unrecorded_until(model, THRUM__PART_SWITCH) < 0;
