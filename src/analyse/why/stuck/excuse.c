@@ -484,21 +484,58 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 	}
 }
 
-/* Whether the one that signalled an object last has started a thread since, which may signal it next. */
+/* Whether a lane has waited for a time, or for the outside, and gone on. */
+static bool has_heard(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t row = thrum__why_resting(model, lane);
+
+	for (uint32_t i = 0; i < SUSPENSIONS_BACK; i++) {
+		if (row == THRUM__NONE || row-- == 0)
+			return false;
+		if (!thrum__model_has_row(&model->suspensions, row))
+			return true;
+		if (&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
+			return true;
+	}
+	return true;
+}
+
+/* Whether nobody has done anything with a condition or semaphore but wait for it. */
+static bool is_untouched(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
+		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			return false;
+	return edge == THRUM__NONE;
+}
+
+/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
+ * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
 static bool has_newcomer(const struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
 	uint32_t server = thrum__why_actor(model, signal);
+	bool is_new = is_untouched(model, object);
 
-	for (uint32_t i = 0; server != THRUM__NONE && i < model->lane_count; i++) {
+	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
 
-		if (thrum__analyse_task_is_pending(model, thread) &&
-			THRUM__TASK(model, thread, creator) == server &&
-			THRUM__TASK(model, thread, created) >= THRUM__EDGE(model, signal, time) &&
-			is_outside(search, lane, thread))
+		if (!thrum__analyse_task_is_pending(model, thread) ||
+			!is_outside(search, lane, thread))
+			continue;
+		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
+				     "blocked by the outside") &&
+					!has_heard(model, lane)
+			   : THRUM__TASK(model, thread, creator) == server &&
+					THRUM__TASK(model, thread, created) >=
+						THRUM__EDGE(model, signal, time))
 			return true;
 	}
 	return false;
