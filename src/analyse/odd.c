@@ -285,7 +285,7 @@ static void note_read(struct work *work, uint32_t thread, uint32_t source, int64
 	begin_turn(work, &turn);
 }
 
-/* Whether a thread's wait is no new one, but told anew: what it made to wait for waits for something itself. */
+/* Whether a thread's wait is an old one that is told anew: what it made to wait for waits itself. */
 static bool is_told_anew(const struct work *work, const struct turn *turn, uint32_t source)
 {
 	const struct thrum__model *model = work->model;
