@@ -255,6 +255,16 @@ static uint32_t works_of(const struct work *work, uint32_t thread)
 	return lane < work->model->lane_count ? work->rested[lane] : 0;
 }
 
+/* Tells apart for what a thread waited: its sleeps at different places begin different turns. */
+static uint64_t start_of(struct work *work, uint32_t source)
+{
+	uint64_t class = class_of(work, source);
+
+	return class != THRUM__NONE && THRUM__TASK(work->model, source, kind) == THRUM_KIND_TIMER
+		? class | (uint64_t)THRUM__TASK(work->model, source, site) << 32
+		: class;
+}
+
 /* A thread goes on after a wait, unless it works for a descriptor. */
 static void note_read(struct work *work, uint32_t thread, uint32_t source, int64_t time)
 {
@@ -271,28 +281,52 @@ static void note_read(struct work *work, uint32_t thread, uint32_t source, int64
 		(before && before->descriptor >= 0 && before->works == works_of(work, thread)) ||
 		(before && before->after == source && !before->has_waited))
 		return;
-	turn.series = series_of(work, class_of(work, thread), 2, class_of(work, source));
+	turn.series = series_of(work, class_of(work, thread), 2, start_of(work, source));
 	begin_turn(work, &turn);
+}
+
+/* Whether a thread's wait is an old one that is told anew: what it made to wait for waits itself. */
+static bool is_told_anew(const struct work *work, const struct turn *turn, uint32_t source)
+{
+	const struct thrum__model *model = work->model;
+	uint32_t edge;
+
+	if (turn->effects != 1 || turn->after == THRUM__NONE || turn->has_waited ||
+		!thrum__model_has_row(&model->tasks, source) ||
+		THRUM__TASK(model, source, creator) != turn->task)
+		return false;
+	edge = THRUM__TASK(model, source, edge_out);
+	for (int i = 0; i < MADE_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			return true;
+	return false;
+}
+
+/* A task begins to wait. */
+static void note_wait(struct work *work, uint32_t task, uint32_t source)
+{
+	struct turn *turn = open_turn(work, task);
+
+	if (!turn)
+		return;
+	if (is_told_anew(work, turn, source))
+		turn->series = THRUM__NONE;
+	turn->has_waited = true;
+	turn->waits_on = thrum__model_has_row(&work->model->tasks, source)
+		? class_of(work, source) + 1
+		: 0;
 }
 
 static void note_edge(struct work *work, uint32_t edge)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
-	struct turn *turn;
 
 	if (!thrum__model_has_row(&model->tasks, from) || from == to)
 		return;
 	switch (THRUM__EDGE(model, edge, kind)) {
-	case THRUM__EDGE_WAIT:
-		turn = open_turn(work, from);
-		if (turn) {
-			turn->has_waited = true;
-			turn->waits_on = thrum__model_has_row(&model->tasks, to)
-				? class_of(work, to) + 1
-				: 0;
-		}
-		break;
+	case THRUM__EDGE_WAIT: note_wait(work, from, to); break;
 	case THRUM__EDGE_READ: note_read(work, from, to, THRUM__EDGE(model, edge, time)); break;
 	case THRUM__EDGE_SIGNAL: note_effect(work, from, THRUM__EFFECT_SIGNALS, to); break;
 	case THRUM__EDGE_READY: note_effect(work, from, THRUM__EFFECT_READIES, to); break;

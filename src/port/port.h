@@ -238,7 +238,7 @@ uint64_t thrum__port_witness_begin(const struct thrum__port_file *, uint64_t off
 /* Ends that, in any thread. 8 KiB of memory stay in use if it isn't the one that began. */
 void thrum__port_witness_end(void);
 /* Tells when a file was made and when it was last changed, in ns since 1970. False: its file system doesn't
- * tell. A copy was made later than its original. */
+ * tell, or somebody has set the time to a later one. A copy was made later than its original. */
 bool thrum__port_file_times(int fd, uint64_t *born, uint64_t *changed);
 /* Renames the file to its path, in the place of an older recording, and closes it. Removes the file
  * if the renaming fails. */

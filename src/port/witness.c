@@ -41,8 +41,10 @@ bool thrum__port_file_times(int fd, uint64_t *born, uint64_t *changed)
 {
 	struct statx status;
 
-	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME, &status) != 0 ||
-		(status.stx_mask & STATX_BTIME) == 0)
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME | STATX_CTIME,
+		    &status) != 0 ||
+		(status.stx_mask & STATX_BTIME) == 0 ||
+		ns_of(status.stx_mtime) > ns_of(status.stx_ctime))
 		return false;
 	*born = ns_of(status.stx_btime);
 	*changed = ns_of(status.stx_mtime);

@@ -75,7 +75,7 @@ uint64_t thrum__source_ticks_witnessed(const struct thrum__input *input)
 {
 	struct thrum__header header;
 	const struct thrum__reading *latest;
-	uint64_t born, changed;
+	uint64_t born, changed, ended;
 
 	if (thrum__source_header(input, &header, NULL) != 0 || header.born == 0 ||
 		thrum__format_read_clocks(input, &header) != 0)
@@ -84,7 +84,11 @@ uint64_t thrum__source_ticks_witnessed(const struct thrum__input *input)
 	if (!latest || !thrum__port_file_times(thrum__source_owner(input)->fd, &born, &changed) ||
 		born != header.born || changed < latest->realtime)
 		return 0;
-	return thrum__format_ticks_at(&header, latest->monotonic + (changed - latest->realtime));
+	ended = latest->monotonic + (changed - latest->realtime);
+	/* The time of day was set meanwhile. */
+	if (header.boot == thrum__port_boot() && ended > thrum__port_monotonic())
+		return 0;
+	return thrum__format_ticks_at(&header, ended);
 }
 
 int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overwritten)

@@ -106,7 +106,7 @@ same pass "$programs/permits" pass
 "$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
 
 same lost "$programs/permits" lost
-has lost why 'Waits for .semaphore (slots|permits\+0x[0-9a-f]+), always given back by (free_slot|lose|permits\+0x)'
+has lost why 'Waits for .semaphore (slots|permits\+0x[0-9a-f]+), always posted by (free_slot|lose|permits\+0x)'
 same lost-kept "$programs/permits" lost kept
 has lost-kept why 'Waits for .semaphore (slots|permits\+0x)'
 same lost-fine "$programs/permits" lost fine

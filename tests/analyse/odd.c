@@ -262,6 +262,68 @@ static void tells_threads(void **state)
 	expect_none();
 }
 
+/* The client sleeps anew at a place in the program, and signals the condition afterwards. */
+static void sleep_at(int i, int place, bool signals)
+{
+	int at = 100 * i, id = 10 + i;
+
+	story_tell("%d @1 create 5 %d timer =%d\n%d @1 label %d \"sleep\n%d @1 wait 5 %d\n", at, id,
+		place, at, id, at, id);
+	story_tell("%d @1 resolve 5 %d\n%d @1 read 5 %d\n", at + 1, id, at + 1, id);
+	if (signals)
+		story_tell("%d @1 ready 5 2\n", at + 2);
+}
+
+static void tells_sleeps_apart(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__odd odd;
+
+	(void)state;
+	for (int place = 1; place <= 2; place++) {
+		begin();
+		for (int i = 1; i <= 5; i++)
+			sleep_at(i, 1, true);
+		sleep_at(6, place, false);
+		story_tell("700 @1 create 5 20 timer =%d\n700 @1 label 20 \"sleep\n"
+			   "700 @1 wait 5 20\n",
+			place);
+		if (place == 1) {
+			assert_int_equal(find(&odd, &model, 1), 1);
+			assert_int_equal(odd.with, 5);
+			thrum__model_destroy(model);
+		} else {
+			expect_none();
+		}
+	}
+}
+
+/* The client reads, and makes the handle ready. At last its wait goes on, and is told anew: for whom. */
+static void a_wait_told_anew(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__odd odd;
+
+	(void)state;
+	for (int is_told = 0; is_told < 2; is_told++) {
+		begin();
+		for (int i = 1; i <= 5; i++)
+			sleep_at(i, 1, true);
+		sleep_at(6, 1, false);
+		story_tell("602 @1 create 5 20 timer =1\n602 @1 label 20 \"sleep\n"
+			   "602 @1 create 5 21 handle\n602 @1 label 21 \"process\n");
+		if (is_told)
+			story_tell("602 @1 wait 20 21\n");
+		story_tell("602 @1 wait 5 20\n");
+		if (is_told) {
+			expect_none();
+		} else {
+			assert_int_equal(find(&odd, &model, 1), 1);
+			thrum__model_destroy(model);
+		}
+	}
+}
+
 /* Requests go from a client to a worker, which answers. */
 static void serve(int at, bool is_answered, bool is_late)
 {
@@ -329,6 +391,8 @@ int main(void)
 		cmocka_unit_test(tells_what_goes_together),
 		cmocka_unit_test(tells_descriptors),
 		cmocka_unit_test(tells_threads),
+		cmocka_unit_test(tells_sleeps_apart),
+		cmocka_unit_test(a_wait_told_anew),
 		cmocka_unit_test(adds_step),
 	};
 

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record_helper.h"
@@ -125,6 +126,19 @@ static void a_killed_process(void **state)
 	assert_int_equal(lived_on(file), lived_on(snapshot));
 }
 
+/* Somebody sets the file's time of change to a later one: it tells nothing of the process. */
+static void a_time_that_was_set(void **state)
+{
+	const char *file = make_path("set");
+	struct timespec times[2] = {{0, UTIME_OMIT}, {time(NULL) + 3600, 0}};
+
+	(void)state;
+	kill_after_sleep(file, start);
+	assert_in_range(lived_on(file), AT_LEAST, 60000000);
+	assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+	assert_int_equal(lived_on(file), 0);
+}
+
 static void *start_there(void *file)
 {
 	start(file);
@@ -207,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_process),
+		cmocka_unit_test(a_time_that_was_set),
 		cmocka_unit_test(an_ended_thread),
 		cmocka_unit_test(a_child_that_ends),
 		cmocka_unit_test(other_robust_mutexes),

@@ -81,7 +81,7 @@ static bool tell(const struct wait *wait, const void *semaphore)
 	if (!is_counted(semaphore) || atomic_load(&its->count) < POSTS || !place)
 		return false;
 	thrum__adapt_label(label, "semaphore", semaphore);
-	thrum__adapt_label(strchr(label, '\0'), ", always given back by", place);
+	thrum__adapt_label(strchr(label, '\0'), ", always posted by", place);
 	thrum_task_label(wait->source, label);
 	atomic_store(&its->is_told, true);
 	return true;

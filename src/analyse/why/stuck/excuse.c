@@ -466,6 +466,93 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			"blocked by the outside");
 }
 
+/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
+static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
+	uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
+	uint32_t row = thrum__why_resting(model, lane);
+
+	if (waits.count == 0)
+		return thrum__why_rests_for(model, row, "blocked by the outside") ||
+			thrum__why_rests_for(model, row, "wait for work");
+	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
+	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
+	case THRUM_KIND_HANDLE: return true;
+	default: return false;
+	}
+}
+
+/* Whether a lane has waited for a time, or for the outside, and gone on. */
+static bool has_heard(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t row = thrum__why_resting(model, lane);
+
+	for (uint32_t i = 0; i < SUSPENSIONS_BACK; i++) {
+		if (row == THRUM__NONE || row-- == 0)
+			return false;
+		if (!thrum__model_has_row(&model->suspensions, row))
+			return true;
+		if (&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
+			return true;
+	}
+	return true;
+}
+
+/* Whether nobody has done anything with a condition or semaphore but wait for it. */
+static bool is_untouched(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
+		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			return false;
+	return edge == THRUM__NONE;
+}
+
+/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
+ * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
+static bool has_newcomer(const struct thrum__search *search, uint32_t object)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
+	uint32_t server = thrum__why_actor(model, signal);
+	bool is_new = is_untouched(model, object);
+
+	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+
+		if (!thrum__analyse_task_is_pending(model, thread) ||
+			!is_outside(search, lane, thread))
+			continue;
+		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
+				     "blocked by the outside") &&
+					!has_heard(model, lane)
+			   : THRUM__TASK(model, thread, creator) == server &&
+					THRUM__TASK(model, thread, created) >=
+						THRUM__EDGE(model, signal, time))
+			return true;
+	}
+	return false;
+}
+
+/* The same, of an object of a circle. */
+static bool has_circle_newcomer(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	for (uint32_t i = path->circle; i < path->length; i++)
+		if (path->links[i].is_served &&
+			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
+			has_newcomer(search, path->links[i].task))
+			return true;
+	return false;
+}
+
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -475,9 +562,11 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (path->is_unknown)
 		return true;
 	if (path->circle != THRUM__NONE)
-		return is_fresh(search, path) || is_harmless_circle(model, path);
+		return is_fresh(search, path) || is_harmless_circle(model, path) ||
+			has_circle_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
-		return is_fresh(search, path) || may_be_elsewhere(search, path);
+		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
+			has_newcomer(search, leaf);
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: ISC */
+/* Threads that may signal an object for the first time: then a wait for it may still end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 "      /* behind a number: makes ns of ms */
+#define SECOND 1000000000 /* ns */
+
+static void expect(uint32_t count)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	story_tell("900" MS "log 1 \"end\n");
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, count);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+/* The main thread, and a thread 2 that waits for the condition 3. */
+static void begin(void)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 create 1 3 condition\n0 label 3 \"filled\n"
+		   "0 @1 create - 2 thread\n0 @1 label 2 \"reader\n0 @1 switch 2\n");
+}
+
+static void signal_thrice(void)
+{
+	for (int ms = 1; ms < 30; ms += 10)
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "signal 1 3 =1\n%d" MS "@1 read 2 3\n", ms,
+			ms + 1, ms + 2);
+}
+
+static void join(void)
+{
+	story_tell("31" MS "@1 wait 2 3\n40" MS "should-resolve 2\n40" MS "wait 1 2\n40" MS
+		   "suspend \"blocked\n");
+}
+
+/* A thread that main started, and that sleeps from a time on until another, in ms. */
+static void start_sleeper(int ms, long long due)
+{
+	story_tell("%d" MS "@2 create 1 4 thread\n%d" MS "@2 label 4 \"sleeper\n%d" MS
+		   "@2 switch 4\n%d" MS "@2 create 4 5 timer\n%d" MS "@2 due 5 =%lld\n%d" MS
+		   "@2 wait 4 5\n%d" MS "@2 suspend \"blocked for a time\n",
+		ms, ms, ms, ms, ms, due, ms, ms);
+}
+
+/* Main alone signalled the condition, and waits for the reader. */
+static void nobody_else(void **state)
+{
+	(void)state;
+	begin();
+	signal_thrice();
+	join();
+	expect(1);
+}
+
+/* Main has started a thread since, which may signal it when its time comes. */
+static void the_server_hands_over(void **state)
+{
+	(void)state;
+	begin();
+	signal_thrice();
+	start_sleeper(35, 5LL * SECOND);
+	join();
+	expect(0);
+	/* That time has passed. */
+	begin();
+	signal_thrice();
+	start_sleeper(35, SECOND / 20);
+	join();
+	expect(1);
+	/* It was there before, and never signalled. */
+	begin();
+	start_sleeper(1, 5LL * SECOND);
+	signal_thrice();
+	join();
+	expect(1);
+}
+
+/* A thread waits for the outside, and went on so many times. */
+static void accept_some(int times)
+{
+	story_tell(
+		"1" MS "@2 create 1 4 thread\n1" MS "@2 label 4 \"acceptor\n1" MS "@2 switch 4\n");
+	for (int i = 0; i <= times; i++) {
+		story_tell("%d" MS "@2 suspend \"blocked by the outside\n", 3 * i + 2);
+		if (i < times)
+			story_tell("%d" MS "@2 resume\n", 3 * i + 3);
+	}
+}
+
+/* Nobody ever signalled the condition. That may be right as long as nothing comes from the outside. */
+static void nothing_has_come(void **state)
+{
+	(void)state;
+	begin();
+	accept_some(0);
+	join();
+	expect(0);
+	begin();
+	accept_some(2);
+	join();
+	expect(1);
+	begin();
+	join();
+	expect(1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_else),
+		cmocka_unit_test(the_server_hands_over),
+		cmocka_unit_test(nothing_has_come),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
