@@ -10,11 +10,10 @@
 #define LOCKS_BACK 8192 /* the same, of a lock whose places are compared */
 #define AT_ONCE 1000000 /* ns from the release of a lock to the wait */
 #define TOLD 2
-#define PLACES 32    /* where a lock is taken */
-#define HELD_BACK 64 /* edges of a task while it has a lock */
-#define SIGNALS_MIN \
-	8 /* so often somebody signalled who took the lock at a place: so each should there */
-#define SILENT_MAX 2 /* so often it was not so: the first who came there had nobody to signal */
+#define PLACES 32     /* where a lock is taken */
+#define HELD_BACK 64  /* edges of a task while it has a lock */
+#define SIGNALS_MIN 8 /* so often those who took the lock at a place signalled: so each should */
+#define SILENT_MAX 2  /* so often it was not so: the first who came there had nobody to signal */
 
 /* The lock that a task released to begin a wait, an edge; NONE if its act before was another one. */
 static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
