@@ -32,17 +32,6 @@ static uint32_t next_run(const struct thrum__model *model, uint32_t run, bool ha
 	return run;
 }
 
-/* The first edge at or after a time. O(edges since then) */
-static uint32_t edge_from(const struct thrum__model *model, int64_t time)
-{
-	uint32_t edge = model->edges.count;
-
-	while (edge > model->edges.first && thrum__model_has_row(&model->edges, edge - 1) &&
-		THRUM__EDGE(model, edge - 1, time) >= time)
-		edge--;
-	return next_row(&model->edges, edge);
-}
-
 /* The longest time between two events from a time on, but before the last one: creations, edges and runs;
  * without timers, all but their runs. Sets *begun to when it began, and *last to when the last event was; or
  * to -1. */
@@ -50,7 +39,7 @@ static int64_t longest_silence(const struct thrum__model *model, int64_t from, b
 	int64_t *begun, int64_t *last)
 {
 	uint32_t task = thrum__analyse_next_task(model, thrum__analyse_task_from(model, from));
-	uint32_t edge = edge_from(model, from);
+	uint32_t edge = thrum__analyse_edge_from(model, from);
 	uint32_t run = next_run(model, thrum__analyse_run_from(model, from), has_timers);
 	int64_t before = -1, longest = 0;
 
