@@ -70,6 +70,14 @@ for case in fine later own; do
 done
 has glib_later dump 'resolve .*pop of the main context'
 
+# The loop joins a thread that asks the loop.
+same glib_asked "$programs/glib_asked"
+has glib_asked why '^deadlock'
+has glib_asked why 'Waits for .asker.; .*end_asker'
+has glib_asked why '(idle|source) (answer|glib_asked\+0x)[^:]*: .* needs the thread'
+same glib_answered "$programs/glib_asked" fine
+"$THRUM" why glib_answered.thrum >why.out 2>&1 || wrong "a loop that is asked: $(cat why.out)"
+
 # An idle pool, and a GTask that is open at the end, are no findings.
 same glib_idle "$programs/glib_idle"
 "$THRUM" why glib_idle.thrum >why.out 2>&1 || wrong "an idle program: $(cat why.out)"
