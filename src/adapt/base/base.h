@@ -58,8 +58,8 @@ void thrum__adapt_find_reals(void);
 /* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it
  * jumps there: then the call seems to come from this library, which called it. */
 extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
-/* Where the program calls a library that starts a child and waits for it itself; NULL: the thread is in no
- * such call. */
+/* Where the program calls a library that starts a child and waits for it itself, or joins a thread; NULL: the
+ * thread is in no such call. */
 extern __thread const void *thrum__adapt_spawner __attribute__((tls_model("initial-exec")));
 static inline const void *thrum__adapt_spawns_at(const void *caller)
 {

@@ -9,7 +9,7 @@
  *	thrum__why_free(&findings);
  *
  *	finding.c          begins the searches, and sorts their findings
- *	cycles.c           deadlocks; lanes.c helps it
+ *	cycles.c           deadlocks; lanes.c and asked.c help it
  *	contended.c        locks and semaphores for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
