@@ -329,6 +329,11 @@ bool thrum__why_is_unrun(const struct thrum__model *, uint32_t task);
 const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *, uint32_t thread,
 	uint32_t *task);
 
+/* Adds a step for the task that another one made ready just before it began to wait, if it waits for such a
+ * run. */
+bool thrum__why_add_asked(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_link *);
+
 /* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
  * once and no other is left; or else that which alone keeps it, as above. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
