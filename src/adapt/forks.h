@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
- * who made files that may be locks, who has permits of semaphores that are the kernel's, who uses queues of
+ * who made files that may be locks, who has permits of semaphores, who uses queues of
  * messages, who started whom, and which signals one sent to another. It lies in a file whose name stands in
  * THRUM_ADAPT, behind FORKS_WORD.
  */
@@ -15,7 +15,7 @@
 #define FORKS_MAX 100        /* forked children that record */
 #define FORKS_SENT 64        /* the latest signals */
 #define FORKS_FILES 256      /* of which it is known who made them */
-#define FORKS_SEMAPHORES 256 /* of semop() */
+#define FORKS_SEMAPHORES 256 /* of semop(), and in memory that processes share */
 #define FORKS_PERMITS 4      /* of each: those whose takers are noted */
 #define FORKS_WAITS 64       /* for such semaphores */
 #define FORKS_QUEUES 64      /* of messages */
@@ -41,7 +41,7 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
-	/* By their keys: see relatives/sets.c. */
+	/* By their keys: see base/sets.c. */
 	struct thrum__adapt_semaphore {
 		_Atomic uint64_t key; /* 0: this one is free */
 		_Atomic int32_t set;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Semaphores of semop(), which several processes share.
+# Semaphores of semop() and of sem_init(), which several processes share.
 # shellcheck disable=SC1091,SC2154
 set -u
 . "$(dirname "$0")/adapt.bash"
@@ -34,12 +34,34 @@ hangs self '^deadlock \(certain\)' 'sets: Holds .semaphore 0 of set'
 hangs hook '^deadlock \(certain\)' 'process [0-9]* \(hook\)'
 (($("$THRUM" why circle.thrum 2>&1 | grep -c '^deadlock') == 1)) || wrong 'both processes tell of the circle'
 
+# hangs_in_memory NAME PATTERN: any of the processes tells it.
+hangs_in_memory() {
+	local pattern=$2 file
+	"$THRUM" record -o "memory-$1.thrum" --size=64M -- "$programs/sets" "memory-$1" >out 2>&1 </dev/null
+	! grep -q '^done' out || wrong "memory-$1 doesn't hang"
+	for file in "memory-$1.thrum"*; do
+		"$THRUM" why "$file"
+	done >answer 2>&1
+	grep -qE -- "$pattern" answer || wrong "memory-$1 has no \"$pattern\": $(cat answer)"
+}
+hangs_in_memory ended \
+	'process [0-9]* \(collector\)[^:]*: Ends, but still holds .shared semaphore .*sets.c:[0-9]* (take|ended)'
+hangs_in_memory pool '^ 2 .*process [0-9]* \(collector\)[^:]*: Ends, but still holds .shared semaphore'
+for case in circle threads self hook; do
+	hangs_in_memory "$case" '^deadlock'
+done
+
 # Nothing is wrong.
-for case in ended first inverse pool circle threads self hook places events reset passed; do
+for case in ended first inverse pool circle threads self hook places events reset passed \
+	memory-ended memory-pool memory-circle memory-threads memory-self memory-hook memory-places \
+	memory-events memory-reset memory-passed; do
 	"$THRUM" record -o "fine-$case.thrum" --size=64M -- "$programs/sets" "$case" fine >out 2>err </dev/null
 	[[ $(grep -v '^thrum: ' out) == "done" ]] || wrong "$case with fine: $(cat out err)"
 	remove
-	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
+	for file in "fine-$case.thrum"*; do
+		[[ ! -e $file ]] || "$THRUM" why "$file" 2>&1 | grep -q '^no findings' ||
+			wrong "$case with fine: $("$THRUM" why "$file" 2>&1)"
+	done
 done
 has fine-events dump 'wait .*semaphore 0 of set'
 same bad "$programs/sets" bad

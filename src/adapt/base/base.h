@@ -8,6 +8,8 @@
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
+ *   sets.c       who has permits of semaphores that processes share, and who waits for them
+ *   shared.c     those semaphores that are none of the kernel's
  *   wait.c       waiting for objects, and jumps out of it
  *   handlers.c   the program's handlers of signals
  *   process.c    what /proc tells of processes

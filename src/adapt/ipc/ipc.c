@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Looks whether the calling thread and all its relatives wait for each other, and tells it. */
 #include "adapt/ipc/ipc.h"
-#include "adapt/relatives/sets.h"
+#include "adapt/base/sets.h"
 #include "adapt/relatives/stuck.h"
 
 void thrum__adapt_ipc_tell_begin(struct ipc_look *look)

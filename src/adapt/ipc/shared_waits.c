@@ -12,8 +12,8 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
-#include "adapt/relatives/sets.h"
 #include "port/port.h"
 
 #define SHARE 50 /* looks take no more than this part of the time */
@@ -41,15 +41,42 @@ static bool look(struct ipc_look *look, const void *object)
 	return tells;
 }
 
-static void end_note(const uint32_t *note)
+/* A wait for a semaphore, which may end by the thread's cancellation. */
+struct shared_wait {
+	struct held held;
+	uint32_t note;
+};
+
+static void end_shared(struct shared_wait *shared)
 {
-	thrum__adapt_set_wait_over(*note);
+	int error = errno;
+
+	thrum__adapt_set_wait_over(shared->note);
+	thrum__adapt_held_end(&shared->held);
+	errno = error;
+}
+
+/* Whether those who have its permits have all ended. */
+static bool look_for_holders(struct held *held)
+{
+	int error = errno, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	thrum__adapt_held_look(held, false);
+	if (held->is_over)
+		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+	return held->is_over;
 }
 
 int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *caller)
 {
 	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0};
-	uint32_t note __attribute__((cleanup(end_note))) = FORKS_WAITS;
+	uint64_t key = thrum__adapt_share_key(semaphore);
+	struct shared_wait shared __attribute__((
+		cleanup(end_shared))) = {.held = {.wait = wait, .key = key, .caller = caller},
+		.note = FORKS_WAITS};
 	int result = -1, pause = LOOK_FIRST;
 	bool tells = false;
 
@@ -57,8 +84,8 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		thrum__adapt_had_handlers() ||
 		!thrum__adapt_ipc_is_nameless(getpid(), (unsigned long)semaphore))
 		return 1;
-	note = thrum__adapt_set_waits((uintptr_t)semaphore);
-	thrum__adapt_set_wait_looks(note, true);
+	shared.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
+	thrum__adapt_set_wait_looks(shared.note, true);
 	for (; !tells && !thrum__adapt_had_handlers(); pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
@@ -67,7 +94,7 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		if (result == 0 || errno != ETIMEDOUT)
 			return result;
 		errno = error;
-		tells = look(&looked, semaphore);
+		tells = look_for_holders(&shared.held) || look(&looked, semaphore);
 	}
 	return real_sem_wait(caller)(
 		semaphore); /* here, as the note has to stay until it is over */

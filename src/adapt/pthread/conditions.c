@@ -223,6 +223,26 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */
 
+static int value_of(const void *semaphore)
+{
+	int value;
+
+	return sem_getvalue((sem_t *)(uintptr_t)semaphore, &value) == 0 ? value : -1;
+}
+
+static void put_semaphore(char *to, const void *semaphore)
+{
+	thrum__adapt_label(to, "shared semaphore", semaphore);
+}
+
+static const struct share_kind in_memory = {value_of, put_semaphore};
+
+static void take(const void *semaphore, const void *caller)
+{
+	take_permit(semaphore, caller);
+	share_takes(semaphore, caller);
+}
+
 /* Also before the recording starts. */
 STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 {
@@ -233,6 +253,8 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 			thrum__adapt_semaphore_end(semaphore);
 		else
 			thrum__adapt_semaphore_begin(semaphore, value);
+		if (is_shared || has_shares())
+			thrum__adapt_share_begins(semaphore, is_shared ? value : 0, &in_memory);
 		thrum__adapt_posts_begin(semaphore, is_shared ? 0 : value);
 	}
 	return result;
@@ -244,6 +266,8 @@ STAND_IN int sem_trywait(sem_t *semaphore)
 
 	if (result == 0 && is_on(ADAPTER_PTHREAD))
 		take_permit(semaphore, CALLER);
+	if (result == 0 && is_chosen(ADAPTER_PTHREAD))
+		share_takes(semaphore, CALLER);
 	return result;
 }
 
@@ -361,17 +385,24 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
 		if (real_sem_trywait(caller)(semaphore) == 0) { \
-			take_permit(semaphore, caller); \
+			take(semaphore, caller); \
 			return 0; \
 		} \
 		errno = error; \
 		int result; \
 \
 		if (!may_record(ADAPTER_PTHREAD) && !IS_TIMED(name) && \
-			!thrum__adapt_down_lasts(semaphore, caller, &result)) \
+			!thrum__adapt_down_lasts(semaphore, caller, &result)) { \
+			if (result == 0) \
+				share_takes(semaphore, caller); \
 			return result; \
-		if (!records_wait(ADAPTER_PTHREAD)) \
-			return real_##name(caller) arguments; \
+		} \
+		if (!records_wait(ADAPTER_PTHREAD)) { \
+			result = real_##name(caller) arguments; \
+			if (result == 0) \
+				share_takes(semaphore, caller); \
+			return result; \
+		} \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
@@ -381,7 +412,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		if (result > 0) \
 			result = real_##name(caller) arguments; \
 		if (result == 0) \
-			take_permit(semaphore, caller); \
+			take(semaphore, caller); \
 		return result; \
 	}
 #define UP(name, parameters, arguments) \
@@ -389,12 +420,16 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	{ \
 		if (is_on(ADAPTER_PTHREAD)) \
 			tell_post(semaphore, CALLER); \
+		if (is_chosen(ADAPTER_PTHREAD)) \
+			share_gives(semaphore); \
 		return real_##name(CALLER) arguments; \
 	}
 #define END(name, version, parameters, arguments) \
 	STAND_IN int name parameters \
 	{ \
 		thrum__adapt_semaphore_end(object); \
+		if (has_shares()) \
+			thrum__adapt_share_ends(object); \
 		if (is_on(ADAPTER_PTHREAD)) \
 			thrum__adapt_object_end(object); \
 		return real_##name(CALLER) arguments; \

@@ -9,7 +9,6 @@
  *   stuck.c epolls.c       relatives and threads that all wait for each other
  *   told_ends.c            records what was found
  *   needs.c                who could end waits for the kernel's semaphores and queues, or in shared memory
- *   sets.c                 who has permits of the kernel's semaphores
  *   queues.c               who uses queues of messages
  *   files.c file_owner.c   locks of files
  *   lock_file.c            files that are locks

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/relatives/sets.h"
+#include "adapt/base/sets.h"
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 

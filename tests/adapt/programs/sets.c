@@ -16,23 +16,29 @@
  * reset	a child ends with a lock, and its parent sets it anew
  * passed	a process takes a lock and ends, and its child gives it back
  * bad		calls that the kernel refuses; prints why
+ *
+ * With "memory-" before a name, the semaphores are those of sem_init(), in memory without a name.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define MEMORY "memory-"
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 
 static bool is_fine;
 static int set;
+static sem_t *in_memory; /* the same semaphores, if these are those of sem_init() */
 
 static void change(unsigned short number, short by, short flags)
 {
@@ -44,12 +50,18 @@ static void change(unsigned short number, short by, short flags)
 
 static void take(unsigned short number)
 {
-	change(number, -1, 0);
+	if (in_memory)
+		sem_wait(&in_memory[number]);
+	else
+		change(number, -1, 0);
 }
 
 static void give(unsigned short number)
 {
-	change(number, 1, 0);
+	if (in_memory)
+		sem_post(&in_memory[number]);
+	else
+		change(number, 1, 0);
 }
 
 static void use(unsigned short number)
@@ -72,8 +84,13 @@ static pid_t start(const char *name)
 
 static void make_set(int count, int value)
 {
-	FILE *file = fopen("set", "w");
+	FILE *file;
 
+	for (int i = 0; in_memory && i < count; i++)
+		sem_init(&in_memory[i], 1, (unsigned)value);
+	if (in_memory)
+		return;
+	file = fopen("set", "w");
 	set = semget(IPC_PRIVATE, count, 0600);
 	if (set < 0 || !file)
 		exit(2);
@@ -87,12 +104,18 @@ static void ended(void)
 {
 	pid_t child;
 
-	make_set(2, 0);
-	give(1);
+	make_set(2, in_memory ? 1 : 0);
+	if (!in_memory)
+		give(1);
 	use(1);
 	child = start("collector");
 	if (child == 0) {
-		change(1, -1, is_fine ? SEM_UNDO : 0);
+		if (in_memory)
+			take(1);
+		else
+			change(1, -1, is_fine ? SEM_UNDO : 0);
+		if (in_memory && is_fine)
+			give(1);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
@@ -250,7 +273,10 @@ static void produce(void)
 static void places(void)
 {
 	make_set(2, 0);
-	give(0);
+	if (in_memory)
+		sem_init(&in_memory[0], 1, 1);
+	else
+		give(0);
 	produce();
 	if (start("consumer") == 0) {
 		for (int i = 0; i < 3; i++) {
@@ -268,8 +294,9 @@ static void events(void)
 {
 	pid_t child;
 
-	make_set(1, 0);
-	give(0);
+	make_set(1, in_memory ? 1 : 0);
+	if (!in_memory)
+		give(0);
 	child = start("worker");
 	if (child == 0) {
 		take(0);
@@ -303,7 +330,10 @@ static void reset(void)
 	}
 	waitpid(child, NULL, 0);
 	usleep(PAUSE);
-	semctl(set, 0, SETVAL, 1);
+	if (in_memory)
+		give(0);
+	else
+		semctl(set, 0, SETVAL, 1);
 	wait(NULL);
 	use(0);
 }
@@ -358,10 +388,16 @@ int main(int count, char **arguments)
 
 	alarm(count > 2 ? 20 : 2);
 	is_fine = count > 2;
+	if (count > 1 && strncmp(arguments[1], MEMORY, strlen(MEMORY)) == 0) {
+		arguments[1] += strlen(MEMORY);
+		in_memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			0);
+	}
 	for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[1], cases[i].name) == 0)
 			cases[i].run();
 	printf("done\n");
-	semctl(set, 0, IPC_RMID);
+	if (!in_memory)
+		semctl(set, 0, IPC_RMID);
 	return 0;
 }

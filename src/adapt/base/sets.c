@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "adapt/base/process.h"
-#include "adapt/relatives/sets.h"
+#include "adapt/base/sets.h"
 #include "port/port.h"
 
 #define TRIES 8
@@ -30,6 +30,24 @@ void thrum__adapt_set_put_name(char *to, int set, unsigned number)
 {
 	to = thrum__adapt_put_number(stpcpy(to, "semaphore "), number);
 	*thrum__adapt_put_number(stpcpy(to, " of set "), (uint64_t)set) = '\0';
+}
+
+static const void *address_by(uint64_t key, int set)
+{
+	return set == SET_NONE ? thrum__adapt_share_address(key) : set_address(key);
+}
+
+const void *thrum__adapt_set_address(const struct set_lock *lock)
+{
+	return address_by(lock->key, lock->set);
+}
+
+void thrum__adapt_set_put_lock(char *to, const struct set_lock *lock)
+{
+	if (lock->set == SET_NONE)
+		thrum__adapt_share_put_name(to, lock->key);
+	else
+		thrum__adapt_set_put_name(to, lock->set, lock->number);
 }
 
 int thrum__adapt_set_value(int set, unsigned number)
@@ -93,12 +111,10 @@ static void clear(struct thrum__adapt_semaphore *one)
 		atomic_store(&one->permit[i].thread, 0);
 }
 
-/* Finds a semaphore, or begins to note what happens to it. NULL: there are too many. */
-static struct thrum__adapt_semaphore *find_or_make(const struct set_self *self, int set,
-	unsigned number)
+/* Finds a semaphore by its key, or begins to note what happens to it. NULL: there are too many. */
+static struct thrum__adapt_semaphore *find_or_make(uint64_t key, int set, unsigned number)
 {
 	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
-	uint64_t key = key_of(self, set, number);
 	struct thrum__adapt_semaphore *found = find(key);
 
 	for (unsigned i = 0; key && !found && i < TRIES; i++) {
@@ -113,6 +129,12 @@ static struct thrum__adapt_semaphore *find_or_make(const struct set_self *self, 
 		found = one;
 	}
 	return found;
+}
+
+static struct thrum__adapt_semaphore *find_in_set(const struct set_self *self, int set,
+	unsigned number)
+{
+	return find_or_make(key_of(self, set, number), set, number);
 }
 
 /* ---- Those who have permits -------------------------------------------------------------------- */
@@ -159,11 +181,17 @@ static void name_permit(struct thrum__adapt_permit *permit, uint64_t thread)
 	atomic_store(&permit->named, thread);
 }
 
+static const void *address_of(const struct thrum__adapt_semaphore *one)
+{
+	return address_by(atomic_load(&one->key), atomic_load(&one->set));
+}
+
 /* Notes that the calling thread has a permit. Returns false if there is no room. */
 static bool note_taken(struct thrum__adapt_semaphore *one, const struct set_self *self, bool undoes,
 	const void *caller)
 {
 	uint64_t thread = undoes ? self->thread | UNDOES : self->thread;
+	const void *address = address_of(one);
 	bool is_recorded = is_on(ADAPTER_BLOCK);
 	const struct object *object;
 
@@ -183,8 +211,8 @@ static bool note_taken(struct thrum__adapt_semaphore *one, const struct set_self
 		atomic_store(&permit->caller, (uintptr_t)caller);
 		atomic_store(&permit->task, is_recorded ? thrum__adapt_actor() : 0);
 		name_permit(permit, self->thread);
-		object = is_recorded && is_watched(set_address(atomic_load(&one->key)))
-			? thrum__adapt_object((uintptr_t)set_address(atomic_load(&one->key)))
+		object = is_recorded && is_watched(address)
+			? thrum__adapt_object((uintptr_t)address)
 			: NULL;
 		if (object)
 			thrum__adapt_set_tell_own(object, atomic_load(&one->key));
@@ -235,16 +263,17 @@ static void give_strange(struct thrum__adapt_semaphore *one, unsigned amount)
 }
 
 /* The calling thread gives back what it took. */
-static void give_own(const struct thrum__adapt_semaphore *one, struct thrum__adapt_permit *permit)
+static void give_own(struct thrum__adapt_semaphore *one, struct thrum__adapt_permit *permit)
 {
 	uint64_t caller = atomic_load(&permit->caller);
 	const struct object *object = caller & RECORDED
-		? thrum__adapt_object((uintptr_t)set_address(atomic_load(&one->key)))
+		? thrum__adapt_object((uintptr_t)address_of(one))
 		: NULL;
 
 	atomic_store(&permit->thread, 0);
 	if (object)
 		thrum_lock_released(atomic_load(&object->task));
+	atomic_fetch_add(&one->returns, 1);
 }
 
 void thrum__adapt_set_gives(struct set_change *change)
@@ -256,7 +285,7 @@ void thrum__adapt_set_gives(struct set_change *change)
 	change->given = 0;
 	change->may_take = false;
 	for (size_t i = 0; i < change->count && i < SET_OPERATIONS; i++) {
-		struct thrum__adapt_semaphore *one = find_or_make(change->self, change->set,
+		struct thrum__adapt_semaphore *one = find_in_set(change->self, change->set,
 			ops[i].sem_num);
 		enum deed deed = one ? deed_of(ops, i, atomic_load(&one->bits)) : NOTHING;
 		struct thrum__adapt_permit *permit = deed == GIVES
@@ -265,7 +294,6 @@ void thrum__adapt_set_gives(struct set_change *change)
 
 		if (permit) {
 			give_own(one, permit);
-			atomic_fetch_add(&one->returns, 1);
 			change->given |= UINT32_C(1) << i;
 		} else if (deed == GIVES || deed == ADDS) {
 			give_strange(one, (unsigned)ops[i].sem_op);
@@ -285,12 +313,25 @@ static void learn_total(struct thrum__adapt_semaphore *one, const struct sembuf 
 	add_bit(one, SET_KNOWN);
 }
 
+/* The calling thread has taken a permit of a semaphore whose number of permits is known. */
+static void take_known(struct thrum__adapt_semaphore *one, const struct set_self *self, bool undoes,
+	const void *caller)
+{
+	unsigned taken = 1;
+
+	atomic_fetch_add(&one->takes, 1);
+	if (atomic_load(&one->bits) & SET_STRANGE)
+		return;
+	for (unsigned i = 0; i < FORKS_PERMITS; i++)
+		taken += atomic_load(&one->permit[i].thread) != 0;
+	if ((taken > atomic_load(&one->total) && !forget_ended(one)) ||
+		!note_taken(one, self, undoes, caller))
+		add_bit(one, SET_STRANGE);
+}
+
 static void take(struct thrum__adapt_semaphore *one, const struct set_change *change,
 	const struct sembuf *op)
 {
-	bool undoes = op->sem_flg & SEM_UNDO;
-	unsigned taken = 1;
-
 	if (op->sem_op > 0)
 		add_bit(one, SET_INVERSE);
 	if (!(atomic_load(&one->bits) & SET_KNOWN))
@@ -298,15 +339,7 @@ static void take(struct thrum__adapt_semaphore *one, const struct set_change *ch
 	/* An inverse one begins with none. */
 	if (op->sem_op > 0 && atomic_load(&one->total) == 0)
 		atomic_store(&one->total, 1);
-	atomic_fetch_add(&one->takes, 1);
-	if (atomic_load(&one->bits) & SET_STRANGE)
-		return;
-	for (unsigned i = 0; i < FORKS_PERMITS; i++)
-		taken += atomic_load(&one->permit[i].thread) != 0;
-	if (taken > atomic_load(&one->total) && !forget_ended(one))
-		add_bit(one, SET_STRANGE);
-	else if (!note_taken(one, change->self, undoes, change->caller))
-		add_bit(one, SET_STRANGE);
+	take_known(one, change->self, op->sem_flg & SEM_UNDO, change->caller);
 }
 
 void thrum__adapt_set_takes(const struct set_change *change)
@@ -315,7 +348,7 @@ void thrum__adapt_set_takes(const struct set_change *change)
 	int error = errno;
 
 	for (size_t i = 0; change->may_take && i < change->count && i < SET_OPERATIONS; i++) {
-		struct thrum__adapt_semaphore *one = find_or_make(change->self, change->set,
+		struct thrum__adapt_semaphore *one = find_in_set(change->self, change->set,
 			ops[i].sem_num);
 		enum deed deed = one ? deed_of(ops, i, atomic_load(&one->bits)) : NOTHING;
 
@@ -333,7 +366,7 @@ void thrum__adapt_set_failed(const struct set_change *change)
 
 	for (size_t i = 0; change->given && i < change->count && i < SET_OPERATIONS; i++) {
 		struct thrum__adapt_semaphore *one = change->given >> i & 1
-			? find_or_make(change->self, change->set, change->ops[i].sem_num)
+			? find_in_set(change->self, change->set, change->ops[i].sem_num)
 			: NULL;
 
 		if (one &&
@@ -347,7 +380,7 @@ void thrum__adapt_set_failed(const struct set_change *change)
 void thrum__adapt_set_begins(int set, unsigned number, unsigned value)
 {
 	int error = errno;
-	struct thrum__adapt_semaphore *one = find_or_make(thrum__adapt_set_self(), set, number);
+	struct thrum__adapt_semaphore *one = find_in_set(thrum__adapt_set_self(), set, number);
 
 	errno = error;
 	if (!one)
@@ -373,6 +406,56 @@ void thrum__adapt_set_ends(int set)
 		atomic_store(&all[i].key, 0);
 		thrum__adapt_object_end(set_address(key));
 	}
+}
+
+/* ---- Those that are none of the kernel's --------------------------------------------------------- */
+
+bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits)
+{
+	struct thrum__adapt_semaphore *one = find_or_make(key, SET_NONE, 0);
+
+	if (!one)
+		return false;
+	clear(one);
+	atomic_store(&one->total, permits);
+	add_bit(one, SET_KNOWN);
+	return true;
+}
+
+void thrum__adapt_set_ends_key(uint64_t key)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+
+	if (!one)
+		return;
+	clear(one);
+	atomic_store(&one->key, 0);
+}
+
+void thrum__adapt_set_takes_key(uint64_t key, const void *caller)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+	int error = errno;
+
+	if (one)
+		take_known(one, thrum__adapt_set_self(), false, caller);
+	errno = error;
+}
+
+void thrum__adapt_set_gives_key(uint64_t key)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+	struct thrum__adapt_permit *permit;
+	int error = errno;
+
+	if (!one)
+		return;
+	permit = permit_of(one, thrum__adapt_set_self()->thread);
+	if (permit)
+		give_own(one, permit);
+	else
+		give_strange(one, 1);
+	errno = error;
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------ */
@@ -409,6 +492,7 @@ bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *lock)
 			.tid = (uint32_t)(thread & ~UNDOES),
 			.caller = (const void *)(uintptr_t)(atomic_load(&permit->caller) &
 				~RECORDED),
+			.is_copy = lock->set == SET_NONE,
 			.is_shared = atomic_load(&permit->is_shared) != 0,
 			.is_killed = atomic_load(&permit->is_killed) != 0,
 			.gives_at_end = (thread & UNDOES) != 0};
@@ -418,10 +502,16 @@ bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *lock)
 	return true;
 }
 
+static int value_of(const struct set_lock *lock)
+{
+	return lock->set == SET_NONE ? thrum__adapt_share_value(lock->key)
+				     : thrum__adapt_set_value(lock->set, lock->number);
+}
+
 bool thrum__adapt_set_is_taken(struct set_lock *lock)
 {
 	unsigned left = 0;
-	int value = thrum__adapt_set_value(lock->set, lock->number), last;
+	int value = value_of(lock), last;
 
 	for (unsigned i = 0; i < lock->count; i++) {
 		const struct set_holder *holder = &lock->holders[i];
@@ -436,6 +526,8 @@ bool thrum__adapt_set_is_taken(struct set_lock *lock)
 		return false;
 	if (left > 1)
 		return true;
+	if (lock->set == SET_NONE)
+		return lock->is_proven || lock->holders[0].is_killed;
 	last = real_semctl(NULL)(lock->set, (int)lock->number, GETPID, (union set_value){0});
 	return last == lock->holders[0].process && (lock->is_proven || lock->holders[0].is_killed);
 }

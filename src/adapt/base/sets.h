@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * sets.c: who has permits of semaphores that are the kernel's own (semop), and who waits for them. All
- * processes under one `thrum record` note it in the memory that they share, whether or not they record.
- * Nothing here allocates or locks. All but thrum__adapt_set_of_lock keep errno.
+ * sets.c: who has permits of semaphores that are the kernel's own (semop), or that a process shares with
+ * copies of it, and who waits for them. All processes under one `thrum record` note it in the memory that they
+ * share, whether or not they record. Nothing here allocates or locks. All but thrum__adapt_set_of_lock keep
+ * errno.
  */
 #ifndef ADAPT_SETS_H
 #define ADAPT_SETS_H
@@ -33,6 +34,7 @@ struct set_holder {
 	uint32_t tid;
 	const void *caller;
 	thrum_task task;   /* 0: it took the permit before its process recorded */
+	bool is_copy;      /* of this process, by fork: only copies know such a semaphore */
 	bool is_shared;    /* a child of it may be to give the permit back */
 	bool is_killed;    /* by a signal */
 	bool gives_at_end; /* the kernel gives the permit back when the process ends */
@@ -42,7 +44,7 @@ struct set_holder {
 /* A semaphore whose permits are given back by the threads that took them, as far as is known. */
 struct set_lock {
 	uint64_t key;
-	int set;
+	int set; /* SET_NONE: it is of no set */
 	unsigned number;
 	unsigned total; /* permits that it began with */
 	bool is_proven; /* one was given back: else only a process that was killed should have done so */
@@ -90,6 +92,18 @@ void thrum__adapt_set_gives(struct set_change *);
 void thrum__adapt_set_takes(const struct set_change *);
 void thrum__adapt_set_failed(const struct set_change *);
 
+/* The same for a semaphore of no set, by its key. It begins with so many permits: returns false if there is
+ * no room for it. The calling thread has taken a permit, or is about to give one. */
+#define SET_NONE (-1)
+bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits);
+void thrum__adapt_set_ends_key(uint64_t key);
+void thrum__adapt_set_takes_key(uint64_t key, const void *caller);
+void thrum__adapt_set_gives_key(uint64_t key);
+
+/* Stands for it in the place of an address; NULL: this process doesn't know it. */
+const void *thrum__adapt_set_address(const struct set_lock *);
+/* Writes its name. Room: SHARE_NAME. */
+void thrum__adapt_set_put_lock(char *to, const struct set_lock *);
 /* Whether a semaphore is known to be a lock. Then finds who has it. May change errno. */
 bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *);
 /* Whether all permits are taken by those that are noted, as far as the kernel tells, too.
@@ -118,5 +132,47 @@ bool thrum__adapt_set_is_told(uint64_t thread);
 void thrum__adapt_set_killed(pid_t process);
 /* This process is about to fork: its child may be to give its permits back. */
 void thrum__adapt_set_shares(void);
+
+/* ---- shared.c ---- */
+
+/* Semaphores of no set. Each has an address that is the same in all copies of the process. They keep errno,
+ * and are async-signal-safe. */
+
+/* Whether there may be any. */
+extern _Atomic bool thrum__adapt_has_shares;
+struct share_kind {
+	int (*value)(const void *address); /* how many permits there are now; negative: not known */
+	void (*put_name)(char *to, const void *address);
+};
+#define SHARE_NAME 160
+/* It begins with so many permits; with 0, nothing is known of it. */
+void thrum__adapt_share_begins(const void *address, unsigned permits, const struct share_kind *);
+void thrum__adapt_share_ends(const void *address);
+/* Its key; 0: it isn't known. */
+uint64_t thrum__adapt_share_key(const void *address);
+/* Its address in this process, or NULL; and its value: negative if that isn't known. */
+const void *thrum__adapt_share_address(uint64_t key);
+int thrum__adapt_share_value(uint64_t key);
+/* Writes its name. Room: SHARE_NAME. */
+void thrum__adapt_share_put_name(char *to, uint64_t key);
+
+static inline bool has_shares(void)
+{
+	return UNLIKELY(atomic_load_explicit(&thrum__adapt_has_shares, memory_order_relaxed));
+}
+static inline void share_takes(const void *address, const void *caller)
+{
+	uint64_t key = has_shares() ? thrum__adapt_share_key(address) : 0;
+
+	if (key)
+		thrum__adapt_set_takes_key(key, caller);
+}
+static inline void share_gives(const void *address)
+{
+	uint64_t key = has_shares() ? thrum__adapt_share_key(address) : 0;
+
+	if (key)
+		thrum__adapt_set_gives_key(key);
+}
 
 #endif
