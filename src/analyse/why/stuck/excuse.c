@@ -589,6 +589,18 @@ static bool has_circle_newcomer(struct thrum__search *search, const struct thrum
 	return false;
 }
 
+/* Whether a thread waits for events of the outside, as its recorder says. */
+static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = thrum__why_loop_of(model, thread);
+
+	return lane != THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
+		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
+			"wait for work outside");
+}
+
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -613,7 +625,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return path->tries == 0;
 	}
 	return is_at_work(model, leaf) ||
-		(thrum__why_is_loop(search, leaf) &&
+		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&
 			thrum__why_dropped(search, leaf).task == THRUM__NONE);
 }
