@@ -79,8 +79,8 @@ struct thrum_site *thrum__adapt_site(const void *caller);
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
 
 /* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
- * one if there are too many callers. */
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller);
+ * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait. */
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside);
 
 /* Writes a number. Returns the place behind it. */
 char *thrum__adapt_put_number(char *to, uint64_t);

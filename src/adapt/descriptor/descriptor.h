@@ -36,7 +36,8 @@ enum descriptor_sort {
 	DESCRIPTOR_LOW =
 		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
 	DESCRIPTOR_SOCKET = 16, /* with QUICK or SLOW: its peer may be a process of this machine */
-	DESCRIPTOR_FULL = 32    /* a write fell short: see unsent.c */
+	DESCRIPTOR_FULL = 32,   /* a write fell short: see unsent.c */
+	DESCRIPTOR_OUTSIDE = 64 /* an epoll that tells of what others than the program do */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -85,6 +86,14 @@ bool thrum__adapt_waits_for_more(int fd);
 
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);
+
+/* Whether others than the program may have an event for a descriptor: it is neither a pipe that only the program has,
+ * nor a timer. */
+bool thrum__adapt_is_outside(int fd);
+/* An epoll is asked for events of a descriptor. */
+void thrum__adapt_epoll_asks(int epoll, int fd);
+/* Whether it was asked for one of those. */
+bool thrum__adapt_epoll_is_outside(int epoll);
 
 /* Whether one of these poll() events is there. Keeps errno. */
 bool thrum__adapt_is_ready(int fd, short events);
