@@ -44,7 +44,7 @@ struct turn {
 	bool has_waited;
 };
 
-struct work {
+struct thrum__odd_work {
 	const struct thrum__model *model;
 	struct thrum__places places;
 	struct thrum__base_keys classes, keys; /* of tasks; of series */
@@ -56,14 +56,13 @@ struct work {
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
 	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
 	uint32_t vague_room;
-	uint32_t on; /* only effects on this task count, or NONE */
 	int error;
 };
 
 /* ---- Classes of tasks --------------------------------------------------------------------- */
 
 /* The number of a task's class; NONE: it has no name. */
-static uint32_t class_of(struct work *work, uint32_t task)
+static uint32_t class_of(struct thrum__odd_work *work, uint32_t task)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t *of = &work->of[thrum__place(&work->places, task)], class;
@@ -86,7 +85,7 @@ static uint32_t class_of(struct work *work, uint32_t task)
 	return class;
 }
 
-static void set_vague(struct work *work, uint32_t class)
+static void set_vague(struct thrum__odd_work *work, uint32_t class)
 {
 	bool *grown = thrum__base_grow_zeroed(work->is_vague, &work->vague_room,
 		class + UINT64_C(1), sizeof *work->is_vague);
@@ -99,7 +98,7 @@ static void set_vague(struct work *work, uint32_t class)
 	}
 }
 
-static bool is_vague(const struct work *work, const struct effect *effect)
+static bool is_vague(const struct thrum__odd_work *work, const struct effect *effect)
 {
 	return (effect->kind == THRUM__EFFECT_SETS || effect->kind == THRUM__EFFECT_STOPS) &&
 		effect->like < work->vague_room && work->is_vague[effect->like];
@@ -108,7 +107,7 @@ static bool is_vague(const struct work *work, const struct effect *effect)
 /* ---- Turns -------------------------------------------------------------------------------- */
 
 /* The series of turns that begin so; NONE: there are too many. */
-static uint32_t series_of(struct work *work, uint32_t class, unsigned sort, uint64_t by)
+static uint32_t series_of(struct thrum__odd_work *work, uint32_t class, unsigned sort, uint64_t by)
 {
 	uint64_t parts[2] = {class | (uint64_t)sort << 32, by};
 	uint32_t at;
@@ -129,14 +128,14 @@ static uint32_t series_of(struct work *work, uint32_t class, unsigned sort, uint
 }
 
 /* A task's turn that isn't over, or NULL. */
-static struct turn *open_turn(const struct work *work, uint32_t task)
+static struct turn *open_turn(const struct thrum__odd_work *work, uint32_t task)
 {
 	uint32_t open = work->open[thrum__place(&work->places, task)];
 
 	return open > 0 ? &work->turns[open - 1] : NULL;
 }
 
-static void begin_turn(struct work *work, const struct turn *turn)
+static void begin_turn(struct thrum__odd_work *work, const struct turn *turn)
 {
 	void *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
 		sizeof *work->turns);
@@ -153,7 +152,7 @@ static void begin_turn(struct work *work, const struct turn *turn)
 	work->open[thrum__place(&work->places, turn->task)] = ++work->count;
 }
 
-static void note_effect(struct work *work, uint32_t task, int kind, uint32_t on)
+static void note_effect(struct thrum__odd_work *work, uint32_t task, int kind, uint32_t on)
 {
 	struct turn *turn = open_turn(work, task);
 	struct series *series;
@@ -177,7 +176,7 @@ static void note_effect(struct work *work, uint32_t task, int kind, uint32_t on)
 
 /* ---- Events ------------------------------------------------------------------------------- */
 
-static void note_run(struct work *work, uint32_t run)
+static void note_run(struct thrum__odd_work *work, uint32_t run)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t task = THRUM__RUN(model, run, task);
@@ -219,7 +218,7 @@ static bool is_own_wait(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-static void note_task(struct work *work, uint32_t task)
+static void note_task(struct thrum__odd_work *work, uint32_t task)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t maker = THRUM__TASK(model, task, creator);
@@ -248,7 +247,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 }
 
 /* How often a thread's lane has waited for work. */
-static uint32_t works_of(const struct work *work, uint32_t thread)
+static uint32_t works_of(const struct thrum__odd_work *work, uint32_t thread)
 {
 	uint32_t lane = lane_of(work->model, thread);
 
@@ -256,7 +255,7 @@ static uint32_t works_of(const struct work *work, uint32_t thread)
 }
 
 /* Tells apart for what a thread waited: its sleeps at different places begin different turns. */
-static uint64_t start_of(struct work *work, uint32_t source)
+static uint64_t start_of(struct thrum__odd_work *work, uint32_t source)
 {
 	uint64_t class = class_of(work, source);
 
@@ -266,7 +265,7 @@ static uint64_t start_of(struct work *work, uint32_t source)
 }
 
 /* A thread goes on after a wait, unless it works for a descriptor. */
-static void note_read(struct work *work, uint32_t thread, uint32_t source, int64_t time)
+static void note_read(struct thrum__odd_work *work, uint32_t thread, uint32_t source, int64_t time)
 {
 	const struct thrum__model *model = work->model;
 	struct turn *before = open_turn(work, thread);
@@ -286,7 +285,8 @@ static void note_read(struct work *work, uint32_t thread, uint32_t source, int64
 }
 
 /* Whether a thread's wait is an old one that is told anew: what it made to wait for waits itself. */
-static bool is_told_anew(const struct work *work, const struct turn *turn, uint32_t source)
+static bool is_told_anew(const struct thrum__odd_work *work, const struct turn *turn,
+	uint32_t source)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t edge;
@@ -304,7 +304,7 @@ static bool is_told_anew(const struct work *work, const struct turn *turn, uint3
 }
 
 /* A task begins to wait. */
-static void note_wait(struct work *work, uint32_t task, uint32_t source)
+static void note_wait(struct thrum__odd_work *work, uint32_t task, uint32_t source)
 {
 	struct turn *turn = open_turn(work, task);
 
@@ -318,7 +318,7 @@ static void note_wait(struct work *work, uint32_t task, uint32_t source)
 		: 0;
 }
 
-static void note_edge(struct work *work, uint32_t edge)
+static void note_edge(struct thrum__odd_work *work, uint32_t edge)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
@@ -341,7 +341,8 @@ static void note_edge(struct work *work, uint32_t edge)
 }
 
 /* A thread's loop woke up. Nobody knows for which of several descriptors it does something then. */
-static void note_descriptor(struct work *work, uint32_t thread, int64_t descriptor, int64_t time)
+static void note_descriptor(struct thrum__odd_work *work, uint32_t thread, int64_t descriptor,
+	int64_t time)
 {
 	uint32_t works = works_of(work, thread);
 	struct turn *before = open_turn(work, thread);
@@ -362,7 +363,7 @@ static void note_descriptor(struct work *work, uint32_t thread, int64_t descript
 
 /* The run that set a timer, or stopped it, at a time; NONE: that isn't known. It is one of the timer's loop,
  * which isn't known of a timer that never ran and was made by a thread. */
-static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
+static uint32_t run_for(struct thrum__odd_work *work, uint32_t timer, int64_t time)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t maker = THRUM__TASK(model, timer, creator), lane = lane_of(model, timer);
@@ -381,7 +382,7 @@ static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
 		: THRUM__NONE;
 }
 
-static void note_note(struct work *work, uint32_t note)
+static void note_note(struct thrum__odd_work *work, uint32_t note)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t task = THRUM__NOTE(model, note, task), run;
@@ -427,7 +428,7 @@ static int64_t time_of(const struct thrum__model *model, enum table table, uint3
 	}
 }
 
-static void note_row(struct work *work, enum table table, uint32_t row)
+static void note_row(struct thrum__odd_work *work, enum table table, uint32_t row)
 {
 	const struct thrum__model *model = work->model;
 
@@ -444,7 +445,7 @@ static void note_row(struct work *work, enum table table, uint32_t row)
 }
 
 /* Goes through the rows of all tables in the order of time. */
-static void note_all(struct work *work)
+static void note_all(struct thrum__odd_work *work)
 {
 	const struct thrum__model *model = work->model;
 	const struct thrum__model_rows *rows[TABLES] = {&model->suspensions, &model->runs,
@@ -470,7 +471,7 @@ static void note_all(struct work *work)
 
 /* ---- The answer --------------------------------------------------------------------------- */
 
-static void count_effects(struct work *work)
+static void count_effects(struct thrum__odd_work *work)
 {
 	for (uint32_t t = 0; t < work->count; t++) {
 		struct turn *turn = &work->turns[t];
@@ -489,7 +490,7 @@ static void count_effects(struct work *work)
 }
 
 /* Whether a turn is over. One that goes on at the end is if its thread waits as after the turn before. */
-static bool is_over(const struct work *work, const struct turn *turn)
+static bool is_over(const struct thrum__odd_work *work, const struct turn *turn)
 {
 	const struct turn *before = turn->before > 0 ? &work->turns[turn->before - 1] : NULL;
 
@@ -501,7 +502,8 @@ static bool is_over(const struct work *work, const struct turn *turn)
 
 /* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what
  * comes before an object is known. Any thread may be the last that comes to a barrier. */
-static bool is_sure(const struct work *work, const struct effect *effect, const struct turn *turn)
+static bool is_sure(const struct thrum__odd_work *work, const struct effect *effect,
+	const struct turn *turn)
 {
 	const struct thrum__model *model = work->model;
 	int64_t until = turn->until < model->end ? turn->until : model->end;
@@ -524,8 +526,8 @@ static bool is_sure(const struct work *work, const struct effect *effect, const 
 
 /* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Returns
  * false if the latest is no later than all with b, or if there are too many. */
-static bool find_turns(const struct work *work, const struct series *series, unsigned a, unsigned b,
-	struct thrum__odd *odd)
+static bool find_turns(const struct thrum__odd_work *work, const struct series *series, unsigned a,
+	unsigned b, struct thrum__odd *odd)
 {
 	const struct effect *effect = &series->of[b - 1];
 	unsigned looked = 0;
@@ -558,8 +560,10 @@ static bool find_turns(const struct work *work, const struct series *series, uns
 	return odd->count == 1 || (odd->count > 0 && odd->with / WITH_TIMES >= odd->count);
 }
 
-/* The oddest thing of a series: what all its turns have comes first, then what most of them have. */
-static void find_in(const struct work *work, const struct series *series, struct thrum__odd *found)
+/* The oddest thing of a series: what all its turns have comes first, then what most of them have. Unless `on`
+ * is NONE, only effects on that task count. */
+static void find_in(const struct thrum__odd_work *work, const struct series *series, uint32_t on,
+	struct thrum__odd *found)
 {
 	struct thrum__odd odd;
 
@@ -571,7 +575,7 @@ static void find_in(const struct work *work, const struct series *series, struct
 			if (a == b || with < WITH_MIN || is_vague(work, &series->of[b - 1]) ||
 				(a > 0 && is_vague(work, &series->of[a - 1])) ||
 				with == series->both[a][a] ||
-				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
+				(on != THRUM__NONE && series->of[b - 1].on != on) ||
 				(found->count > 0 && with <= found->with))
 				continue;
 			if (find_turns(work, series, a, b, &odd))
@@ -579,8 +583,8 @@ static void find_in(const struct work *work, const struct series *series, struct
 		}
 }
 
-static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__odd *found,
-	uint32_t max)
+static uint32_t find_odd(const struct thrum__odd_work *work, uint32_t on, int64_t before,
+	struct thrum__odd *found, uint32_t max)
 {
 	uint32_t count = 0;
 
@@ -590,7 +594,7 @@ static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__
 
 		if (work->series[i].turns <= WITH_MIN)
 			continue;
-		find_in(work, &work->series[i], &odd);
+		find_in(work, &work->series[i], on, &odd);
 		if (odd.count == 0 || odd.time[0] >= before)
 			continue;
 		for (at = count; at > 0 && found[at - 1].time[0] < odd.time[0]; at--)
@@ -623,37 +627,63 @@ static bool is_whole(const struct thrum__model *model)
 		thrum__model_unrecorded_until(model, THRUM__PART_SWITCH) < 0;
 }
 
-int thrum__analyse_odd(const struct thrum__model *model, uint32_t on, int64_t before,
+static void free_work(struct thrum__odd_work *work)
+{
+	if (!work)
+		return;
+	thrum__analyse_places_free(&work->places);
+	thrum__base_keys_free(&work->classes);
+	thrum__base_keys_free(&work->keys);
+	free(work->series);
+	free(work->turns);
+	free(work->of);
+	free(work->open);
+	free(work->is_vague);
+	free(work->ran);
+	free(work->rested);
+	free(work);
+}
+
+/* Sorts all turns into series. Returns NULL if there is no memory. */
+static struct thrum__odd_work *make_work(const struct thrum__model *model)
+{
+	struct thrum__odd_work *work = calloc(1, sizeof *work);
+	size_t lanes = (size_t)model->lane_count + 1;
+
+	if (!work || thrum__analyse_places_make(model, &work->places) < 0) {
+		free(work);
+		return NULL;
+	}
+	work->model = model;
+	work->of = calloc((size_t)work->places.count + 1, sizeof *work->of);
+	work->open = calloc((size_t)work->places.count + 1, sizeof *work->open);
+	work->ran = malloc(lanes * sizeof *work->ran);
+	work->rested = calloc(lanes, sizeof *work->rested);
+	if (work->of && work->open && work->ran && work->rested) {
+		memset(work->ran, 0xff, lanes * sizeof *work->ran);
+		note_all(work);
+		count_effects(work);
+	} else {
+		work->error = -THRUM_E_MEMORY;
+	}
+	if (work->error == 0)
+		return work;
+	free_work(work);
+	return NULL;
+}
+
+int thrum__analyse_odd(struct thrum__odd_search *search, uint32_t on, int64_t before,
 	struct thrum__odd *odd, uint32_t max)
 {
-	struct work work = {.model = model, .on = on};
-	int result = 0;
-
-	if (!is_whole(model))
+	if (!search->work && !is_whole(search->model))
 		return 0;
-	if (thrum__analyse_places_make(model, &work.places) < 0)
-		return -THRUM_E_MEMORY;
-	work.of = calloc((size_t)work.places.count + 1, sizeof *work.of);
-	work.open = calloc((size_t)work.places.count + 1, sizeof *work.open);
-	work.ran = malloc(((size_t)model->lane_count + 1) * sizeof *work.ran);
-	work.rested = calloc((size_t)model->lane_count + 1, sizeof *work.rested);
-	if (work.of && work.open && work.ran && work.rested) {
-		memset(work.ran, 0xff, ((size_t)model->lane_count + 1) * sizeof *work.ran);
-		note_all(&work);
-		count_effects(&work);
-		result = work.error < 0 ? work.error : (int)find_odd(&work, before, odd, max);
-	} else {
-		result = -THRUM_E_MEMORY;
-	}
-	thrum__analyse_places_free(&work.places);
-	thrum__base_keys_free(&work.classes);
-	thrum__base_keys_free(&work.keys);
-	free(work.series);
-	free(work.turns);
-	free(work.of);
-	free(work.open);
-	free(work.is_vague);
-	free(work.ran);
-	free(work.rested);
-	return result;
+	if (!search->work)
+		search->work = make_work(search->model);
+	return search->work ? (int)find_odd(search->work, on, before, odd, max) : -THRUM_E_MEMORY;
+}
+
+void thrum__analyse_odd_free(struct thrum__odd_search *search)
+{
+	free_work(search->work);
+	search->work = NULL;
 }
