@@ -7,6 +7,7 @@
 #include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/keys.h"
 
 #define EFFECTS 12 /* of one series; more are not told apart */
@@ -14,6 +15,7 @@
 #define WITH_MIN 3     /* so many turns with an effect show that each should have it, */
 #define WITH_TIMES 4   /* or so many times as many as lack it, if several do */
 #define LOOKED_MOST 64 /* turns without an effect that are looked at */
+#define KNOWN 4096     /* names whose classes are remembered */
 #define MADE_BACK 8    /* edges to a task that are searched for its maker's wait */
 #define DESCRIPTOR_TAG "woken by descriptor"
 
@@ -44,6 +46,12 @@ struct turn {
 	bool has_waited;
 };
 
+/* The class of a name and a kind: most tasks are like one not long before. */
+struct known_class {
+	uint32_t name, class; /* class + 1; 0: none is known here */
+	int kind;
+};
+
 struct thrum__odd_work {
 	const struct thrum__model *model;
 	struct thrum__places places;
@@ -52,7 +60,8 @@ struct thrum__odd_work {
 	uint32_t series_room;
 	struct turn *turns;
 	uint32_t count, room;
-	uint32_t *of, *open;    /* by place: the task's class and its open turn, + 1 */
+	struct known_class *known;
+	uint32_t *open;         /* by place: the task's open turn, + 1 */
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
 	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
 	uint32_t vague_room;
@@ -65,23 +74,25 @@ struct thrum__odd_work {
 static uint32_t class_of(struct thrum__odd_work *work, uint32_t task)
 {
 	const struct thrum__model *model = work->model;
-	uint32_t *of = &work->of[thrum__place(&work->places, task)], class;
+	uint32_t name = thrum__model_label(model, task), class;
+	int kind = THRUM__TASK(model, task, kind);
+	struct known_class *known =
+		&work->known[thrum__base_hash_number((uint64_t)kind, name) % KNOWN];
 	char pattern[THRUM__LABEL_PATTERN_MAX];
-	const char *name;
+	const char *label;
 	size_t size;
 
-	if (*of > 0)
-		return *of - 1;
-	name = thrum__model_task_name(model, task, &size);
+	if (known->class > 0 && known->name == name && known->kind == kind)
+		return known->class - 1;
+	label = thrum__model_string(model, name, &size);
 	if (size == 0)
 		return THRUM__NONE;
-	size = thrum__analyse_label_pattern(name, size, pattern);
-	if (thrum__base_keys_add(&work->classes, THRUM__TASK(model, task, kind), pattern, size,
-		    &class) < 0) {
+	size = thrum__analyse_label_pattern(label, size, pattern);
+	if (thrum__base_keys_add(&work->classes, (uint64_t)kind, pattern, size, &class) < 0) {
 		work->error = -THRUM_E_MEMORY;
 		return THRUM__NONE;
 	}
-	*of = class + 1;
+	*known = (struct known_class){name, class + 1, kind};
 	return class;
 }
 
@@ -109,13 +120,13 @@ static bool is_vague(const struct thrum__odd_work *work, const struct effect *ef
 /* The series of turns that begin so; NONE: there are too many. */
 static uint32_t series_of(struct thrum__odd_work *work, uint32_t class, unsigned sort, uint64_t by)
 {
-	uint64_t parts[2] = {class | (uint64_t)sort << 32, by};
 	uint32_t at;
 	void *grown;
 
 	if (class == THRUM__NONE || by == THRUM__NONE || work->keys.count >= SERIES_MAX)
 		return THRUM__NONE;
-	if (thrum__base_keys_add(&work->keys, 0, (const char *)parts, sizeof parts, &at) == 0) {
+	if (thrum__base_keys_add(&work->keys, class | (uint64_t)sort << 32, (const char *)&by,
+		    sizeof by, &at) == 0) {
 		grown = thrum__base_grow_zeroed(work->series, &work->series_room, at + UINT64_C(1),
 			sizeof *work->series);
 		if (grown) {
@@ -137,7 +148,8 @@ static struct turn *open_turn(const struct thrum__odd_work *work, uint32_t task)
 
 static void begin_turn(struct thrum__odd_work *work, const struct turn *turn)
 {
-	void *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
+	uint32_t *open = &work->open[thrum__place(&work->places, turn->task)];
+	struct turn *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
 		sizeof *work->turns);
 
 	if (!grown) {
@@ -145,11 +157,11 @@ static void begin_turn(struct thrum__odd_work *work, const struct turn *turn)
 		return;
 	}
 	work->turns = grown;
-	if (open_turn(work, turn->task) && open_turn(work, turn->task)->until == THRUM__OPEN)
-		open_turn(work, turn->task)->until = turn->time;
-	work->turns[work->count] = *turn;
-	work->turns[work->count].effects = 1;
-	work->open[thrum__place(&work->places, turn->task)] = ++work->count;
+	if (*open > 0 && grown[*open - 1].until == THRUM__OPEN)
+		grown[*open - 1].until = turn->time;
+	grown[work->count] = *turn;
+	grown[work->count].effects = 1;
+	*open = ++work->count;
 }
 
 static void note_effect(struct thrum__odd_work *work, uint32_t task, int kind, uint32_t on)
@@ -179,20 +191,14 @@ static void note_effect(struct thrum__odd_work *work, uint32_t task, int kind, u
 static void note_run(struct thrum__odd_work *work, uint32_t run)
 {
 	const struct thrum__model *model = work->model;
-	uint32_t task = THRUM__RUN(model, run, task);
-	struct turn turn = {.task = task,
-		.time = THRUM__RUN(model, run, start),
-		.until = THRUM__RUN(model, run, end),
-		.after = THRUM__NONE,
-		.descriptor = -1};
+	uint32_t task = THRUM__RUN(model, run, task), class;
+	struct turn turn = {.task = task, .after = THRUM__NONE, .descriptor = -1};
 	bool is_callback, ends;
 
 	work->ran[THRUM__RUN(model, run, lane)] = run;
 	if (!thrum__model_has_row(&model->tasks, task) ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD)
 		return;
-	ends = THRUM__TASK(model, task, end) >= turn.time &&
-		THRUM__TASK(model, task, end) <= THRUM__RUN(model, run, end);
 	switch (THRUM__TASK(model, task, kind)) {
 	case THRUM_KIND_HANDLE:
 	case THRUM_KIND_TIMER:
@@ -201,7 +207,14 @@ static void note_run(struct thrum__odd_work *work, uint32_t run)
 	}
 	if (!is_callback && (open_turn(work, task) || thrum__analyse_task_is_pending(model, task)))
 		return;
-	turn.series = series_of(work, class_of(work, task), is_callback && ends, 0);
+	class = class_of(work, task);
+	if (class == THRUM__NONE)
+		return;
+	turn.time = THRUM__RUN(model, run, start);
+	turn.until = THRUM__RUN(model, run, end);
+	ends = THRUM__TASK(model, task, end) >= turn.time &&
+		THRUM__TASK(model, task, end) <= turn.until;
+	turn.series = series_of(work, class, is_callback && ends, 0);
 	begin_turn(work, &turn);
 }
 
@@ -444,6 +457,12 @@ static void note_row(struct thrum__odd_work *work, enum table table, uint32_t ro
 	}
 }
 
+/* The table whose next row is earlier; the first if both have one time. */
+static enum table earlier(const int64_t times[TABLES], enum table a, enum table b)
+{
+	return times[b] < times[a] ? b : a;
+}
+
 /* Goes through the rows of all tables in the order of time. */
 static void note_all(struct thrum__odd_work *work)
 {
@@ -456,11 +475,11 @@ static void note_all(struct thrum__odd_work *work)
 	for (enum table i = 0; i < TABLES; i++)
 		times[i] = rows[i]->count > 0 ? time_of(model, i, 0) : THRUM__OPEN;
 	while (work->error == 0) {
-		enum table next = 0;
+		enum table next = earlier(times, SUSPENSIONS, RUNS);
 
-		for (enum table i = 1; i < TABLES; i++)
-			if (times[i] < times[next])
-				next = i;
+		next = earlier(times, next, NOTES);
+		next = earlier(times, next, TASKS);
+		next = earlier(times, next, EDGES);
 		if (times[next] == THRUM__OPEN)
 			return;
 		note_row(work, next, at[next]++);
@@ -636,7 +655,7 @@ static void free_work(struct thrum__odd_work *work)
 	thrum__base_keys_free(&work->keys);
 	free(work->series);
 	free(work->turns);
-	free(work->of);
+	free(work->known);
 	free(work->open);
 	free(work->is_vague);
 	free(work->ran);
@@ -655,11 +674,11 @@ static struct thrum__odd_work *make_work(const struct thrum__model *model)
 		return NULL;
 	}
 	work->model = model;
-	work->of = calloc((size_t)work->places.count + 1, sizeof *work->of);
+	work->known = calloc(KNOWN, sizeof *work->known);
 	work->open = calloc((size_t)work->places.count + 1, sizeof *work->open);
 	work->ran = malloc(lanes * sizeof *work->ran);
 	work->rested = calloc(lanes, sizeof *work->rested);
-	if (work->of && work->open && work->ran && work->rested) {
+	if (work->known && work->open && work->ran && work->rested) {
 		memset(work->ran, 0xff, lanes * sizeof *work->ran);
 		note_all(work);
 		count_effects(work);

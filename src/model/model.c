@@ -327,10 +327,8 @@ bool thrum__model_is_reason(const struct thrum__model *m, uint32_t string, const
 const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)
 {
 	static const char main_context[] = "main context";
-	uint32_t name = THRUM__TASK(m, task, name);
+	uint32_t name = thrum__model_label(m, task);
 
-	if (name == THRUM__NONE)
-		name = THRUM__TASK(m, task, inherited);
 	if (name != THRUM__NONE || !m->is_mirage || THRUM__TASK(m, task, id) != 0)
 		return thrum__model_string(m, name, size);
 	if (size)

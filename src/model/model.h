@@ -675,4 +675,12 @@ static inline bool thrum__model_is_gone(const struct thrum__model *model, uint32
 		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
 }
 
+/* The string of a task's last label, or else of those of the tasks that became it; or NONE. */
+static inline uint32_t thrum__model_label(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t label = THRUM__TASK(model, task, name);
+
+	return label != THRUM__NONE ? label : THRUM__TASK(model, task, inherited);
+}
+
 #endif
