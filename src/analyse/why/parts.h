@@ -306,12 +306,10 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
 /* Whether the program was killed by a signal by which a healthy one is told to end, or that it sends
  * itself. */
 bool thrum__why_is_polite(const struct thrum__model *);
-/* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
- * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
-bool thrum__why_is_silent(const struct thrum__model *);
-
-/* The same, though timers may still run: they have no effect any more. */
-bool thrum__why_is_still(const struct thrum__model *);
+/* Sets is_silent: a signal killed the program, and nothing had happened for far longer than ever before. Not
+ * for signals by which a healthy program is told to end. Sets is_still: the same, though timers may still
+ * run, as they have no effect any more. O(tasks + runs + edges), if a signal killed it. */
+void thrum__why_find_silence(struct thrum__search *);
 
 /* Finds the pause. O(tasks + runs + edges) of the last second. */
 struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *);
