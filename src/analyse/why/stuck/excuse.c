@@ -556,7 +556,7 @@ static bool has_circle_newcomer(const struct thrum__search *search,
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t leaf = path->leaf;
+	uint32_t leaf = path->leaf, task;
 
 	path->tries = 0;
 	if (path->is_unknown)
@@ -575,8 +575,10 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		count_tries(search, path);
 		return path->tries == 0;
 	}
+	if (!path->is_marked && thrum__why_is_unrun(model, leaf))
+		return true;
 	return is_at_work(model, leaf) ||
-		(thrum__why_is_loop(search, leaf) &&
+		(thrum__why_is_loop(search, leaf) && !thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&
 			thrum__why_dropped(search, leaf).task == THRUM__NONE);
 }
