@@ -237,7 +237,11 @@ const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *s
 {
 	const struct thrum__analyse_graph *graph = &search->graph;
 	const struct thrum__model *model = search->model;
-	uint32_t lane = thrum__why_loop_of(model, thread);
+	uint32_t run = THRUM__TASK(model, thread, run);
+	uint32_t lane = THRUM__TASK(model, thread, kind) == THRUM_KIND_THREAD &&
+			thrum__model_has_row(&model->runs, run)
+		? THRUM__RUN(model, run, lane)
+		: THRUM__NONE;
 
 	for (uint32_t i = graph->list_count; i > 0 && lane != THRUM__NONE; i--) {
 		const struct thrum__analyse_wait *wait = &graph->waits[graph->lists[i].first];

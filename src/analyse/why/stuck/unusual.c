@@ -46,12 +46,14 @@ static bool add_dropped(struct thrum__finding *finding, struct thrum__search *se
 	return true;
 }
 
-/* The leaf's thread gave a task to a loop that nobody runs. */
+/* The thread at the end of the path gave a task to a loop that nobody runs. */
 static bool add_unrun(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
-	uint32_t task;
-	const struct thrum__analyse_wait *wait = thrum__why_unrun(search, path->leaf, &task);
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_thread = !last || THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_THREAD;
+	uint32_t thread = is_thread ? path->leaf : last->task, task;
+	const struct thrum__analyse_wait *wait = thrum__why_unrun(search, thread, &task);
 
 	if (wait)
 		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
