@@ -30,7 +30,7 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 {
 	const void *place = thrum__adapt_started_at(holder->process);
 	bool has_ended = thrum__adapt_process_is_over(holder->process);
-	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
+	char label[PROCESS_TEXT + 2 * PLACE_MAX + 40], *to;
 	struct told *told;
 
 	for (unsigned i = 0; i < held->told_count; i++)
@@ -40,7 +40,8 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 		return THRUM_TASK_NONE;
 	to = stpcpy(stpcpy(label, has_ended && place ? "child " : ""), "process ");
 	to = thrum__adapt_put_named(to, holder->process, holder->name);
-	*thrum__adapt_put_starter(to, holder->process) = '\0';
+	to = thrum__adapt_put_starter(to, holder->process);
+	*(has_ended ? thrum__adapt_put_killer(to, holder->process) : to) = '\0';
 	told = &held->told[held->told_count++];
 	*told = (struct told){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
 	told->task = thrum__create(thrum__adapt_site(place ? place : held->caller),
