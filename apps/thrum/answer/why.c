@@ -127,7 +127,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	bool color = output_wants_color(options->color);
 	char unknown[1000];
 	struct output out;
-	bool is_unjudged, is_quiet = findings->count + findings->idle_count > 0;
+	bool is_unjudged, is_silent, is_quiet = findings->count + findings->idle_count > 0;
 	int status;
 
 	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
@@ -146,15 +146,17 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	is_unjudged = findings->count == 0 && task == THRUM__NONE && findings->unjudged_count > 0;
 	if (is_unjudged && options->format != WHY_JSON)
 		why_write_unjudged(&out, model, findings);
-	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
+	is_silent = findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON;
+	if (is_silent)
 		why_write_idle(&out, model, findings);
-	if (findings->count + findings->idle_count == 0 && task == THRUM__NONE &&
-		options->format != WHY_JSON) {
+	if (is_silent && findings->idle_count == 0) {
 		is_quiet |= why_write_blocked(&out, model);
 		why_write_polling(&out, model);
 	}
-	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
+	if (is_silent)
 		is_quiet |= why_write_lasts(&out, model);
+	if (is_silent && is_quiet)
+		why_write_logs(&out, model);
 	if (is_quiet && task == THRUM__NONE && options->format != WHY_JSON &&
 		times_are_all(&options->times))
 		why_write_odd(&out, search, findings);

@@ -47,6 +47,9 @@ void why_write_polling(struct output *, const struct thrum__model *);
  * longer. Writes nothing if there is none, or no memory. Returns whether it wrote something. */
 bool why_write_lasts(struct output *, const struct thrum__model *);
 
+/* Writes the latest log lines. Writes nothing if there is none. */
+void why_write_logs(struct output *, const struct thrum__model *);
+
 /* Writes which turns left out what their like did, if nobody did it later, and if no finding is more than
  * possible. */
 void why_write_odd(struct output *, struct thrum__odd_search *, const struct thrum__findings *);

@@ -13,6 +13,7 @@
 #include "scene/scene.h"
 
 #define NAME_COLUMNS 100
+#define LOGS 3         /* lines that are told */
 #define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
 #define CHAIN_MAX 20   /* lines on what a task waits for */
 #define ODD_MAX 3
@@ -374,6 +375,29 @@ bool why_write_lasts(struct output *out, const struct thrum__model *model)
 	}
 	free(lasts);
 	return told > 0;
+}
+
+void why_write_logs(struct output *out, const struct thrum__model *model)
+{
+	uint32_t notes[LOGS], count = 0;
+
+	for (uint32_t i = model->notes.count; i-- > model->notes.first && count < LOGS;)
+		if (thrum__model_has_row(&model->notes, i) &&
+			THRUM__NOTE(model, i, kind) == THRUM__NOTE_LOG)
+			notes[count++] = i;
+	if (count == 0)
+		return;
+	output_text(out, "Logged last:\n");
+	while (count-- > 0) {
+		size_t begin = output_begin_line(out), size;
+		const char *text = thrum__model_string(model,
+			THRUM__NOTE(model, notes[count], text), &size);
+
+		write_time(out, THRUM__NOTE(model, notes[count], time));
+		output_text(out, "  ");
+		output_display(out, text, size, NAME_COLUMNS);
+		output_end_line(out, begin, STEP_INDENT);
+	}
 }
 
 /* Writes a task's name, in quotation marks. */

@@ -122,6 +122,21 @@ static void note_missing(pid_t process, const void *caller)
 	errno = error;
 }
 
+/* A child has ended. Logs it if a signal killed it that nobody here has sent. */
+static void tell_ended(pid_t child, int status)
+{
+	char text[PROCESS_TEXT + 2 * PLACE_MAX + 40], *to;
+	const void *killer;
+
+	thrum__adapt_fork_ended(child, status);
+	if (!WIFSIGNALED(status) || !is_on(ADAPTER_BLOCK) ||
+		!thrum__adapt_killed_by(child, &killer) || killer)
+		return;
+	to = thrum__adapt_put_number(stpcpy(text, "process "), (uint64_t)child);
+	*thrum__adapt_put_killer(thrum__adapt_put_starter(to, child), child) = '\0';
+	thrum_log(text);
+}
+
 pid_t thrum__adapt_child_waited(const void *caller, pid_t process, const int *status, int options,
 	pid_t result)
 {
@@ -130,7 +145,7 @@ pid_t thrum__adapt_child_waited(const void *caller, pid_t process, const int *st
 	if (result <= 0)
 		return result;
 	if (WIFEXITED(*status) || WIFSIGNALED(*status))
-		thrum__adapt_fork_ended(result, *status);
+		tell_ended(result, *status);
 	if (is_chosen(ADAPTER_BLOCK))
 		note_taken(result, process, options & WNOHANG, caller);
 	return result;
@@ -141,9 +156,9 @@ void thrum__adapt_child_learned(int result, const siginfo_t *info)
 	if (result != 0 || info->si_pid <= 0)
 		return;
 	if (info->si_code == CLD_EXITED)
-		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
+		tell_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
 	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
-		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
+		tell_ended(info->si_pid, W_EXITCODE(0, info->si_status));
 }
 
 void thrum__adapt_children_left(void)
