@@ -51,6 +51,7 @@ enum step_text {
 	NOT_AGAIN_ALL,
 	WAITS_FOR_UNKNOWN,
 	FAILED_NOTHING,
+	SENDS_NOTHING,
 	STEP_TEXTS,
 };
 
@@ -184,6 +185,9 @@ static const struct {
 	[FAILED_NOTHING] = {"Fails, and begins nothing",
 		"$r; others like it began a task then, such as “$o”",
 		"$t fails and begins nothing: $r; others like it began a task then, such as $o."},
+	[SENDS_NOTHING] = {"Ends, and sends nothing",
+		"others like it sent something then, such as “$o”",
+		"$t ends and sends nothing; others like it sent something then, such as $o."},
 	[THRUM__STEP_SKIPS] = {"Goes on once without a signal for “$o”",
 		"it gave one the $x other times",
 		"$t goes on once without a signal for $o; it gave one the $x other times."},
@@ -290,7 +294,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 			: finding->steps[i].more > 0         ? WOKEN_WAITS
 							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
-	case THRUM__STEP_BEGINS_NOTHING: return finding->steps[i].more > 0 ? FAILED_NOTHING : kind;
+	case THRUM__STEP_BEGINS_NOTHING:
+		return finding->steps[i].more > 1    ? SENDS_NOTHING
+			: finding->steps[i].more > 0 ? FAILED_NOTHING
+						     : kind;
 	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
 	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;

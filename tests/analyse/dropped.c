@@ -230,6 +230,95 @@ static void a_new_connection_is_left_unused(void **state)
 	is_heard = true;
 }
 
+/* ---- Not sent again ---------------------------------------------------------------------------- */
+
+#define CLIENT 40 /* the thread that asks */
+
+/* The client makes the loop's handle ready, and waits for the condition that the connection's handle 31
+ * signals as an answer comes. */
+static void tell_ask(int time, bool asks, bool is_answered)
+{
+	if (asks)
+		story_tell("%d" MS "@2 ready 40 30\n", time);
+	story_tell("%d" MS "@2 wait 40 3 =7\n%d" MS "@2 suspend \"blocked\n", time, time);
+	if (is_answered)
+		story_tell("%d" MS "switch 31\n%d" MS "signal 31 3 =1\n%d" MS "switch 1\n%d" MS
+			   "@2 resume\n%d" MS "@2 read 40 3\n",
+			time + 1, time + 1, time + 1, time + 1, time + 1);
+}
+
+struct resend {
+	bool is_sent, is_idle, is_later, is_open;
+};
+
+static void tell_resend(const struct resend *resend)
+{
+	begin();
+	story_tell("0 create 1 30 handle\n0 label 30 \"async ask\n0 create 1 31 handle\n"
+		   "0 label 31 \"read on_data\n0 @2 create - 40 thread\n0 @2 switch 40\n");
+	tell_connect(11, 1, "10.0.0.1:80, then on_connect",
+		"2" MS "link-send 11 \"first\n2" MS "@1 link-receive 9 \"first\n");
+	for (int i = 0; i < 5; i++)
+		tell_ask(3 + 2 * i, !resend->is_idle, true);
+	if (!resend->is_later)
+		tell_ask(15, !resend->is_idle, false);
+	story_tell("16" MS "switch 31\n%s16" MS "switch 1\n",
+		resend->is_open ? "" : "16" MS "resolve 31 31\n");
+	if (resend->is_later)
+		tell_ask(17, true, false);
+	tell_connect(12, 20, "10.0.0.1:80, then on_connect",
+		resend->is_sent ? "21" MS "link-send 12 \"second\n22" MS
+				  "@1 link-receive 9 \"second\n"
+				: "21" MS "label 9 \"nobody\n");
+	story_tell("22" MS "create 1 6 handle\n22" MS "label 6 \"read on_data\n");
+	tell_heard();
+	for (int i = 0; i < 8; i++)
+		story_tell("23" MS "create 1 %d timer\n23" MS "resolve 1 %d\n", 60 + i, 60 + i);
+	rest(30, 0);
+}
+
+static bool is_told(const struct resend *resend)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	bool found = false;
+
+	tell_resend(resend);
+	model = story_model(story_told(), false);
+	model->ending = THRUM_ENDING_KILLED;
+	model->ending_code = 9;
+	model->end = END * 1000000LL;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		for (unsigned k = 0; k < findings.findings[i].step_count; k++) {
+			const struct thrum__step *step = &findings.findings[i].steps[k];
+
+			if (step->kind != THRUM__STEP_BEGINS_NOTHING)
+				continue;
+			assert_int_equal(findings.findings[i].task, story_task(model, CLIENT));
+			assert_int_equal(findings.findings[i].certainty, THRUM__POSSIBLE);
+			assert_int_equal(step->task, story_task(model, 12));
+			assert_int_equal(step->other, story_task(model, 11));
+			assert_int_equal(step->more, 2);
+			found = true;
+		}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return found;
+}
+
+static void a_question_is_not_sent_again(void **state)
+{
+	(void)state;
+	assert_true(is_told(&(struct resend){.is_sent = false}));
+	/* It is sent again, was asked after the close, or the connection is still open. */
+	assert_false(is_told(&(struct resend){.is_sent = true}));
+	assert_false(is_told(&(struct resend){.is_later = true}));
+	assert_false(is_told(&(struct resend){.is_open = true}));
+	/* The thread asks for nothing: it waits for work. */
+	assert_false(is_told(&(struct resend){.is_idle = true}));
+}
+
 /* ---- Children ---------------------------------------------------------------------------------- */
 
 /* The thread looks for a child, and finds none. */
@@ -293,6 +382,7 @@ int main(void)
 		cmocka_unit_test(what_ends_well_is_none),
 		cmocka_unit_test(what_goes_on_is_none),
 		cmocka_unit_test(a_new_connection_is_left_unused),
+		cmocka_unit_test(a_question_is_not_sent_again),
 		cmocka_unit_test(a_child_was_taken),
 	};
 

@@ -9,8 +9,7 @@
 #define BEFORE 16     /* edges of the waiter between its call and its wait */
 #define PROOF 3       /* signals that came as expected */
 
-/* The task that the waiter made ready last, if it did nothing since but wait. */
-static uint32_t last_made_ready(const struct thrum__model *model,
+uint32_t thrum__why_made_ready(const struct thrum__model *model,
 	const struct thrum__analyse_wait *wait)
 {
 	uint32_t edge = wait->edge;
@@ -90,7 +89,7 @@ uint32_t thrum__why_asked(const struct thrum__search *search,
 		thrum__why_begins_with(model, wait->on, shared, 1) ||
 		thrum__why_is_too_soon(model, model->end - wait->since, false))
 		return THRUM__NONE;
-	task = last_made_ready(model, wait);
+	task = thrum__why_made_ready(model, wait);
 	if (task == THRUM__NONE || !thrum__analyse_task_is_pending(model, task) ||
 		thrum__analyse_task_is_lane(model, task) ||
 		thrum__analyse_task_is_running(model, task) ||

@@ -191,7 +191,8 @@ struct thrum__step {
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
-	 * BEGINS_NOTHING: 1 if it failed. SKIPS: in how many rounds it did.
+	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something.
+	 * SKIPS: in how many rounds it did.
 	 * LEAVES_OUT: how many other runs did. TOOK: 1 if it should have put it back.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;

@@ -300,6 +300,12 @@ struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *);
  * which a thread waits: the last request that was made for the thread's question; faster. */
 struct thrum__why_dropped thrum__why_dropped(struct thrum__search *, uint32_t thread);
 
+/* The connection that was made anew after all ended that ever signalled a link's condition, and with which
+ * nothing was sent, as with one before: so the waiter's question wasn't sent again. Its task is NONE if there
+ * is none. O(tasks). */
+struct thrum__why_dropped thrum__why_not_sent_again(const struct thrum__search *,
+	const struct thrum__why_link *, const struct thrum__why_servers *);
+
 /* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
 
 /* If a finding is but possible and its leaf a condition, adds a step for the only thread that once left out a

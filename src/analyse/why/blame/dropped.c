@@ -3,7 +3,8 @@
  * Tells which request led to nothing. Each request of a call site begins the next step as it ends: it makes
  * another request or a timer. One of them, such as one that failed, does not, and nothing goes on any more.
  * Or it is the last that was done for a question, which nobody answers. Or a connection is made anew, and
- * nothing is begun with it, as with the one before. Or the end of a child is lost, as another call took it.
+ * nothing is begun with it, or sent, as with the one before. Or the end of a child is lost, as another call
+ * took it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define LIKE_MIN 3      /* so many of a call site that began something show that each should */
 #define NOTES_BACK 8192 /* notes that are searched, from the latest back */
 #define SOON 1000000    /* ns from a question to the callback that gets it */
+#define EDGES_BACK 64   /* edges of a request, from the latest back */
 #define STEPS_MAX 32    /* requests, one after the other, for a question */
 
 /* The run of a request in which it ended on that lane (NONE: on any), or NONE. */
@@ -377,4 +379,81 @@ struct thrum__why_dropped thrum__why_dropped(struct thrum__search *search, uint3
 		search->dropped_lane = lane;
 	}
 	return search->dropped;
+}
+
+/* ---- Not sent again ----------------------------------------------------------------------------- */
+
+/* The edge by which a task sent last what was received, or NONE. */
+static uint32_t sent_by(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK)
+			return edge;
+	return THRUM__NONE;
+}
+
+/* Whether the thread that received what a task sent waits since a time for what comes next. */
+static bool is_receiver_ready(const struct thrum__search *search, uint32_t task, int64_t since)
+{
+	static const char *const reads[] = {"read"};
+	const struct thrum__model *model = search->model;
+	uint32_t receiver = thrum__why_known(model, THRUM__EDGE(model, sent_by(model, task), to));
+	struct thrum__analyse_waits waits = {NULL, 0};
+
+	if (receiver != THRUM__NONE)
+		waits = thrum__analyse_graph_waits(&search->graph, receiver);
+	return waits.count > 0 && waits.waits[0].since >= since &&
+		thrum__why_begins_with(model, waits.waits[0].on, reads, 1);
+}
+
+/* The first connection that a loop made since a time, if nothing was sent as it was there, but something with
+ * one to the same address before. The other side waits for it. */
+static struct thrum__why_dropped first_unused(const struct thrum__search *search, uint32_t lane,
+	int64_t since)
+{
+	static const char *const words[] = {"connect "};
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+
+	THRUM__EACH_TASK (model, task) {
+		if (last_run(model, task, lane) == THRUM__NONE ||
+			!thrum__why_begins_with(model, task, words, 1))
+			continue;
+		if (THRUM__TASK(model, task, created) >= since) {
+			found.task = task;
+			break;
+		}
+		if (sent_by(model, task) != THRUM__NONE)
+			found.like = task;
+	}
+	if (found.task == THRUM__NONE || found.like == THRUM__NONE ||
+		THRUM__TASK(model, found.task, state) != THRUM__STATE_RESOLVED ||
+		sent_by(model, found.task) != THRUM__NONE ||
+		!is_same_address(model, found.task, found.like) ||
+		!is_without_effect(model, found.task) ||
+		!(is_receiver_ready(search, found.like, THRUM__TASK(model, found.task, created)) ||
+			is_heard(search, THRUM__TASK(model, found.task, created))))
+		found.task = THRUM__NONE;
+	return found;
+}
+
+struct thrum__why_dropped thrum__why_not_sent_again(const struct thrum__search *search,
+	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	uint32_t run;
+
+	if (!search->is_silent || !search->is_still || search->gap >= 0 || link->is_served ||
+		THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION ||
+		servers->count == 0 || servers->pending > 0 || !servers->is_whole ||
+		THRUM__TASK(model, servers->task[0], end) < link->wait.since || is_server(search) ||
+		thrum__why_made_ready(model, &link->wait) == THRUM__NONE)
+		return found;
+	run = THRUM__TASK(model, servers->task[0], run);
+	if (thrum__model_has_row(&model->runs, run))
+		found = first_unused(search, THRUM__RUN(model, run, lane), link->wait.since);
+	return found;
 }

@@ -149,6 +149,22 @@ static bool add_not_again(struct thrum__finding *finding, struct thrum__search *
 	return blame.kind >= 0;
 }
 
+/* The connection was made anew, and the question wasn't sent again. */
+static bool add_not_sent(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	struct thrum__why_dropped dropped = thrum__why_not_sent_again(search,
+		thrum__why_path_last(path), servers);
+
+	if (dropped.task == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, dropped.task,
+				    dropped.like, THRUM__TASK(search->model, dropped.task, end),
+				    THRUM__NONE),
+		2);
+	return true;
+}
+
 /* One server alone has not served the leaf since the wait began, or in the last round. */
 static bool add_missing(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
@@ -210,7 +226,9 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)
 		thrum__why_add_newcomers(finding, search, last);
-	if (add_last_voice(finding, model, path) || add_not_again(finding, search, path, &servers))
+	if (add_last_voice(finding, model, path) ||
+		add_not_again(finding, search, path, &servers) ||
+		add_not_sent(finding, search, path, &servers))
 		return;
 	if (servers.count == 0 && servers.is_whole &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
