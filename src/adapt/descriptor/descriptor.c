@@ -105,7 +105,7 @@ void thrum__adapt_descriptor_changes(int fd)
 {
 	if ((unsigned)fd < DESCRIPTORS)
 		atomic_fetch_and(&thrum__adapt_descriptors[fd],
-			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL);
+			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_TOKENS);
 }
 
 int thrum__adapt_hide(long low, bool is_single)
