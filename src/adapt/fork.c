@@ -19,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapt/base/queues.h"
 #include "adapt/base/sets.h"
 #include "adapt/forks.h"
 #include "adapt/look/look.h"
 #include "adapt/relatives/ends.h"
-#include "adapt/relatives/queues.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;

@@ -63,13 +63,13 @@ struct thrum__adapt_forks {
 			looks; /* it looks from time to time, and may tell why it waits in vain */
 		_Atomic uint32_t is_told; /* for whom it waits, as all those wait for each other */
 	} wait[FORKS_WAITS];
-	/* By their keys: see relatives/queues.c. */
+	/* By their keys: see base/queues.c. */
 	struct thrum__adapt_queue {
 		_Atomic uint64_t key;        /* 0: this one is free */
 		_Atomic uint32_t is_crowded; /* there are more users */
 		struct thrum__adapt_user {
 			_Atomic int32_t process;
-			_Atomic uint32_t bits; /* of relatives/queues.h */
+			_Atomic uint32_t bits; /* of base/queues.h */
 			_Atomic uint64_t name[2];
 		} user[FORKS_USERS];
 	} queue[FORKS_QUEUES];

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "adapt/base/sets.h"
 #include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
@@ -136,6 +137,7 @@ void thrum__adapt_variables(struct variables *variables)
 {
 	uint64_t number = sent;
 
+	thrum__adapt_set_leaves();
 	thrum__adapt_pipes_shared();
 	variables->count = 0;
 	/* The kernel knows a child that the C library doesn't, as after vfork. */

@@ -9,6 +9,7 @@
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
  *   sets.c       who has permits of semaphores that processes share, and who waits for them
+ *   queues.c     who uses queues of messages
  *   shared.c     those semaphores that are none of the kernel's
  *   wait.c       waiting for objects, and jumps out of it
  *   handlers.c   the program's handlers of signals

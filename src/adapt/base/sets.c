@@ -410,9 +410,9 @@ void thrum__adapt_set_ends(int set)
 
 /* ---- Those that are none of the kernel's --------------------------------------------------------- */
 
-bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits)
+bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits, unsigned returns)
 {
-	struct thrum__adapt_semaphore *one = find_or_make(key, SET_NONE, 0);
+	struct thrum__adapt_semaphore *one = find_or_make(key, SET_NONE, returns);
 
 	if (!one)
 		return false;
@@ -420,6 +420,14 @@ bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits)
 	atomic_store(&one->total, permits);
 	add_bit(one, SET_KNOWN);
 	return true;
+}
+
+void thrum__adapt_set_spoils_key(uint64_t key)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+
+	if (one)
+		add_bit(one, SET_STRANGE);
 }
 
 void thrum__adapt_set_ends_key(uint64_t key)
@@ -465,6 +473,8 @@ static bool is_lock(const struct thrum__adapt_semaphore *one)
 	uint32_t bits = atomic_load(&one->bits), total = atomic_load(&one->total);
 	uint32_t returns = atomic_load(&one->returns);
 
+	if (atomic_load(&one->set) == SET_NONE && returns < atomic_load(&one->number))
+		return false;
 	return (bits & (SET_KNOWN | SET_STRANGE)) == SET_KNOWN && total > 0 &&
 		total <= FORKS_PERMITS &&
 		(returns == 0 ? total == 1 : returns * 2 >= atomic_load(&one->takes) - 1);
@@ -659,13 +669,15 @@ bool thrum__adapt_set_is_told(uint64_t thread)
 	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].is_told);
 }
 
-/* Calls for each permit that a thread of a process has. */
-static void each_permit(pid_t process, void (*call)(struct thrum__adapt_permit *))
+/* Calls for each permit that a thread of a process has, also of semaphores of sets unless is_none. */
+static void each_permit(pid_t process, bool is_none, void (*call)(struct thrum__adapt_permit *))
 {
 	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
 
 	for (unsigned i = 0; i < FORKS_SEMAPHORES; i++)
-		for (unsigned j = 0; atomic_load(&all[i].key) && j < FORKS_PERMITS; j++)
+		for (unsigned j = 0; atomic_load(&all[i].key) && j < FORKS_PERMITS &&
+			(!is_none || atomic_load(&all[i].set) == SET_NONE);
+			j++)
 			if (atomic_load(&all[i].permit[j].thread) >> 32 == (uint64_t)process)
 				call(&all[i].permit[j]);
 }
@@ -682,11 +694,17 @@ static void note_shared(struct thrum__adapt_permit *permit)
 
 void thrum__adapt_set_killed(pid_t process)
 {
-	each_permit(process, note_killed);
+	each_permit(process, false, note_killed);
 }
 
 void thrum__adapt_set_shares(void)
 {
 	if (atomic_load(&has_taken))
-		each_permit(getpid(), note_shared);
+		each_permit(getpid(), false, note_shared);
+}
+
+void thrum__adapt_set_leaves(void)
+{
+	if (atomic_load(&has_taken))
+		each_permit(getpid(), true, note_shared);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * sets.c: who has permits of semaphores that are the kernel's own (semop), or that a process shares with
- * copies of it, and who waits for them. All processes under one `thrum record` note it in the memory that they
- * share, whether or not they record. Nothing here allocates or locks. All but thrum__adapt_set_of_lock keep
- * errno.
+ * copies of it, and who waits for them. All processes under one `thrum record` note it in the memory that
+ * they share, whether or not they record. Nothing here allocates or locks. All but thrum__adapt_set_of_lock
+ * keep errno.
  */
 #ifndef ADAPT_SETS_H
 #define ADAPT_SETS_H
@@ -93,9 +93,11 @@ void thrum__adapt_set_takes(const struct set_change *);
 void thrum__adapt_set_failed(const struct set_change *);
 
 /* The same for a semaphore of no set, by its key. It begins with so many permits: returns false if there is
- * no room for it. The calling thread has taken a permit, or is about to give one. */
+ * no room for it. returns: so many must be given back by those who took them, before it is known to be a
+ * lock. The calling thread has taken a permit, or is about to give one. */
 #define SET_NONE (-1)
-bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits);
+bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits, unsigned returns);
+void thrum__adapt_set_spoils_key(uint64_t key);
 void thrum__adapt_set_ends_key(uint64_t key);
 void thrum__adapt_set_takes_key(uint64_t key, const void *caller);
 void thrum__adapt_set_gives_key(uint64_t key);
@@ -132,6 +134,8 @@ bool thrum__adapt_set_is_told(uint64_t thread);
 void thrum__adapt_set_killed(pid_t process);
 /* This process is about to fork: its child may be to give its permits back. */
 void thrum__adapt_set_shares(void);
+/* It is about to execute another program, which may do so unseen where it knows a semaphore of no set. */
+void thrum__adapt_set_leaves(void);
 
 /* ---- shared.c ---- */
 
@@ -143,6 +147,7 @@ extern _Atomic bool thrum__adapt_has_shares;
 struct share_kind {
 	int (*value)(const void *address); /* how many permits there are now; negative: not known */
 	void (*put_name)(char *to, const void *address);
+	unsigned returns; /* so many permits must have been given back by those who took them */
 };
 #define SHARE_NAME 160
 /* It begins with so many permits; with 0, nothing is known of it. */
@@ -166,6 +171,14 @@ static inline void share_takes(const void *address, const void *caller)
 
 	if (key)
 		thrum__adapt_set_takes_key(key, caller);
+}
+/* It may be used unseen, or is no lock. */
+static inline void share_spoils(const void *address)
+{
+	uint64_t key = has_shares() ? thrum__adapt_share_key(address) : 0;
+
+	if (key)
+		thrum__adapt_set_spoils_key(key);
 }
 static inline void share_gives(const void *address)
 {

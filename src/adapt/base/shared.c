@@ -41,7 +41,7 @@ void thrum__adapt_share_begins(const void *address, unsigned permits, const stru
 		1;
 
 	thrum__adapt_share_ends((const void *)atomic_load(&places[at].address));
-	if (permits == 0 || !thrum__adapt_set_begins_key(key, permits))
+	if (permits == 0 || !thrum__adapt_set_begins_key(key, permits, kind->returns))
 		return;
 	atomic_store(&places[at].key, key);
 	atomic_store(&places[at].kind, kind);

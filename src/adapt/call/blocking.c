@@ -442,9 +442,8 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 		errno = error; \
 		return result >= 0 ? result : real_##name(caller) arguments; \
 	} \
-	STAND_IN ssize_t name parameters \
+	static inline ssize_t get_##name(const void *caller, LIST parameters) \
 	{ \
-		const void *caller = CALLER; \
 		bool waits; \
 \
 		if (LIKELY(!may_wait_for(fd, false))) \
@@ -466,6 +465,21 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 			waits ? wait_in_##name(caller, LIST arguments) \
 			      : real_##name(caller) arguments, \
 			parts, caller); \
+	} \
+	static NOINLINE ssize_t take_by_##name(const void *caller, LIST parameters) \
+	{ \
+		ssize_t result = get_##name(caller, LIST arguments); \
+\
+		thrum__adapt_tokens_took(fd, result, caller); \
+		return result; \
+	} \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (UNLIKELY(is_of_tokens(fd))) \
+			return take_by_##name(caller, LIST arguments); \
+		return get_##name(caller, LIST arguments); \
 	}
 #define READS(type, name, parameters, arguments, flags, verb) \
 	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \
@@ -593,6 +607,8 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		const void *caller = CALLER; \
 		int error = errno; \
 \
+		if (UNLIKELY(is_of_tokens(fd))) \
+			thrum__adapt_tokens_gives(fd, size); \
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
 		size_t all = size; \

@@ -54,6 +54,7 @@ static void close_one(int fd, const void *caller)
 
 static void share(int fd)
 {
+	thrum__adapt_tokens_end(fd);
 	if (!is_of_pipe(fd))
 		return;
 	thrum__adapt_pipe_use(fd);

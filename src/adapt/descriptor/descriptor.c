@@ -105,7 +105,8 @@ void thrum__adapt_descriptor_changes(int fd)
 {
 	if ((unsigned)fd < DESCRIPTORS)
 		atomic_fetch_and(&thrum__adapt_descriptors[fd],
-			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_OUTSIDE);
+			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_OUTSIDE |
+				DESCRIPTOR_TOKENS);
 }
 
 bool thrum__adapt_is_outside(int fd)

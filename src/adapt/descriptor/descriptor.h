@@ -35,9 +35,10 @@ enum descriptor_sort {
 	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
 	DESCRIPTOR_LOW =
 		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
-	DESCRIPTOR_SOCKET = 16, /* with QUICK or SLOW: its peer may be a process of this machine */
-	DESCRIPTOR_FULL = 32,   /* a write fell short: see unsent.c */
-	DESCRIPTOR_OUTSIDE = 64 /* an epoll that tells of what others than the program do */
+	DESCRIPTOR_SOCKET = 16,  /* with QUICK or SLOW: its peer may be a process of this machine */
+	DESCRIPTOR_FULL = 32,    /* a write fell short: see unsent.c */
+	DESCRIPTOR_OUTSIDE = 64, /* an epoll that tells of what others than the program do */
+	DESCRIPTOR_TOKENS = 128  /* an end of a pipe that others have, too: see tokens.c */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -75,6 +76,13 @@ static inline bool is_full(int fd)
 	return (unsigned)fd < DESCRIPTORS &&
 		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
 		DESCRIPTOR_FULL;
+}
+
+static inline bool is_of_tokens(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_TOKENS;
 }
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
@@ -196,6 +204,19 @@ void thrum__adapt_pipe_gives(int fd, size_t size);
 /* The semaphore of the pipe that is read by this descriptor: not its address, but as those of
  * base/permits.c. NULL: it has no tokens. */
 const void *thrum__adapt_pipe_tokens(int fd);
+
+/* ---- tokens.c: they keep errno, and are async-signal-safe ---- */
+
+/* Others are about to get this pipe, which had no other user so far: what is in it may be tokens. */
+void thrum__adapt_tokens_begin(int from, int to);
+/* They aren't, as far as is known: the pipe may be used unseen. */
+void thrum__adapt_tokens_end(int fd);
+/* The calling thread has read so much (negative: it failed), or is about to write so much. Only for
+ * descriptors that are DESCRIPTOR_TOKENS. */
+void thrum__adapt_tokens_took(int fd, ssize_t size, const void *caller);
+void thrum__adapt_tokens_gives(int fd, size_t size);
+/* The key of the tokens' semaphore, as in base/sets.h. For any descriptor; 0: there is none. */
+uint64_t thrum__adapt_tokens_key(int fd);
 
 /* ---- sockets.c ---- */
 

@@ -328,9 +328,15 @@ void thrum__adapt_pipe_shared(int fd)
 
 void thrum__adapt_pipes_shared(void)
 {
-	for (uint32_t i = 0; i < pipes_used(); i++)
-		if (atomic_load(&pipes[i].ends) > 0)
-			share(&pipes[i]);
+	for (uint32_t i = 0; i < pipes_used(); i++) {
+		if (atomic_load(&pipes[i].ends) == 0)
+			continue;
+		if (atomic_load(&pipes[i].ends) == 3 && !atomic_load(&pipes[i].is_shared) &&
+			strcmp(pipes[i].noun, "pipe") == 0)
+			thrum__adapt_tokens_begin(atomic_load(&pipes[i].from),
+				atomic_load(&pipes[i].to));
+		share(&pipes[i]);
+	}
 	thrum__adapt_timers_shared();
 }
 

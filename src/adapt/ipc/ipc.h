@@ -4,7 +4,6 @@
  * memory that they share.
  *
  *   semops.c         the kernel's semaphores
- *   held.c           who has permits of a semaphore for which a thread waits
  *   messages.c mq.c  queues of messages: of msgget() and of mq_open()
  *   queues.c         looks whether anybody is left who would end a wait for these
  *   shared_waits.c   conditions and semaphores in shared memory
@@ -13,7 +12,7 @@
 #ifndef ADAPT_IPC_H
 #define ADAPT_IPC_H
 
-#include "adapt/base/sets.h"
+#include "adapt/relatives/held.h"
 #include "adapt/relatives/needs.h"
 
 /* ---- ipc.c ---- */
@@ -32,33 +31,6 @@ bool thrum__adapt_ipc_look(struct ipc_look *, const struct process_call *);
 /* Why the wait is in vain is about to be recorded, or was. */
 void thrum__adapt_ipc_tell_begin(struct ipc_look *);
 void thrum__adapt_ipc_tell_end(struct ipc_look *);
-
-/* ---- held.c ---- */
-
-#define HELD_CHAIN 4 /* processes that are followed */
-#define HELD_TOLD (FORKS_PERMITS + HELD_CHAIN)
-
-/* The calling thread waits for a semaphore that processes share. The first three members are set. */
-struct held {
-	struct wait *wait; /* its object may be NULL as long as it isn't known to be a lock */
-	uint64_t key;
-	const void *caller;
-	/* Those that are told to have permits. lock: the task of the semaphore. */
-	struct told {
-		uint64_t thread;
-		thrum_task task, lock;
-		bool has_ended;
-	} told[HELD_TOLD];
-	unsigned told_count;
-	bool is_over; /* there is nothing more to find out */
-	bool is_timed;
-	bool has_own;   /* those that threads of this process have are told */
-	bool is_teller; /* of those of this process that wait for the same */
-};
-/* Records who has the permits, if that is known. is_first: only if this process has one. May change errno. */
-void thrum__adapt_held_look(struct held *, bool is_first);
-/* The wait is about to end: they have them no longer. */
-void thrum__adapt_held_end(struct held *);
 
 /* ---- queues.c ---- */
 

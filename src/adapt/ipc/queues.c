@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "adapt/base/queues.h"
 #include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
-#include "adapt/relatives/queues.h"
 #include "port/port.h"
 
 #define SHARE 50 /* looks take no more than this part of the time */

@@ -13,6 +13,7 @@
 
 #include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
+#include "adapt/relatives/held.h"
 #include "port/port.h"
 
 #define OPS_MAX 64 /* a call with more operations isn't looked at */

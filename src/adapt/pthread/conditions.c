@@ -235,7 +235,7 @@ static void put_semaphore(char *to, const void *semaphore)
 	thrum__adapt_label(to, "shared semaphore", semaphore);
 }
 
-static const struct share_kind in_memory = {value_of, put_semaphore};
+static const struct share_kind in_memory = {value_of, put_semaphore, 0};
 
 static void take(const void *semaphore, const void *caller)
 {

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapt/relatives/held.h"
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 
@@ -71,7 +72,8 @@ struct looked {
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 	struct naps naps, child_naps;
-	pid_t left; /* the process in the background that has the end, as looks have seen */
+	struct held held; /* if it is a pipe of tokens */
+	pid_t left;       /* the process in the background that has the end, as looks have seen */
 	int64_t left_since;
 };
 
@@ -255,6 +257,18 @@ static bool find_other(struct looked *looked)
 		thrum__adapt_socket_other(file.st_ino, &looked->end.inode, &looked->end.listens);
 }
 
+/* Whether it is known who has the tokens for which it waits. */
+static bool look_for_holders(struct looked *looked)
+{
+	struct held *held = &looked->held;
+
+	if (!held->is_over)
+		thrum__adapt_held_look(held, false);
+	if (held->is_over)
+		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
+	return held->wait->object != NULL;
+}
+
 /* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
 static void look_at(struct looked *looked)
 {
@@ -263,6 +277,8 @@ static void look_at(struct looked *looked)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
 	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
+	if (looked->held.key && looked->is_begun && look_for_holders(looked))
+		looked->is_vain = looked->is_stuck = true;
 	if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
 		look_once(looked);
 	if (looked->is_connection && !looked->is_vain && !find_other(looked))
@@ -352,6 +368,21 @@ static void look_until(struct looked *looked)
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }
 
+/* The same, and others know that the thread waits for tokens, if it does. */
+static void look_until_over(struct looked *looked)
+{
+	uint64_t key = looked->one.events == POLLIN ? thrum__adapt_tokens_key(looked->fd) : 0;
+	uint32_t note = key ? thrum__adapt_set_waits(key) : FORKS_WAITS;
+
+	looked->held = (struct held){.wait = looked->wait,
+		.key = key,
+		.caller = looked->wait->caller};
+	look_until(looked);
+	if (key)
+		thrum__adapt_held_end(&looked->held);
+	thrum__adapt_set_wait_over(note);
+}
+
 /* Whether it is a Unix socket. */
 static bool is_unix(int fd)
 {
@@ -417,7 +448,7 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	go(&looked);
 	looked.is_begun = true;
 	if (is_timed)
-		look_until(&looked);
+		look_until_over(&looked);
 	if (side == SIDE_RECEIVES && !looked.is_connection)
 		thrum__adapt_socket_receive(fd);
 	errno = error;

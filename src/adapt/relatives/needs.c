@@ -17,9 +17,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "adapt/base/queues.h"
 #include "adapt/base/sets.h"
 #include "adapt/relatives/needs.h"
-#include "adapt/relatives/queues.h"
 
 /* A wait, and for what. */
 struct call {

@@ -9,7 +9,7 @@
  *   stuck.c epolls.c       relatives and threads that all wait for each other
  *   told_ends.c            records what was found
  *   needs.c                who could end waits for the kernel's semaphores and queues, or in shared memory
- *   queues.c               who uses queues of messages
+ *   held.c                 who has permits of semaphores that processes share
  *   files.c file_owner.c   locks of files
  *   lock_file.c            files that are locks
  *   children.c             children that ended and are not waited for

@@ -227,7 +227,11 @@ static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_
 		else
 			need_child(stuck, relative, (pid_t)call->arguments[1]);
 	} else if (thrum__adapt_vain_end(&stuck->look, relative->process, call, &end)) {
-		need_end(stuck, relative, &end);
+		/* It may have told itself why it waits. */
+		if (thrum__adapt_set_is_told(set_thread(relative->process, tid)))
+			relative->is_open = true;
+		else
+			need_end(stuck, relative, &end);
 	} else if (relative->process == stuck->look.self && waits_inside(stuck, tid, call)) {
 		relative->wakers |= 1;
 	} else if (thrum__adapt_vain_looker(&stuck->look, relative->process, call, &fd) &&

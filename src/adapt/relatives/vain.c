@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapt/base/sets.h"
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
 
@@ -258,6 +259,9 @@ static pid_t judge_end(const struct look *look, struct step *step)
 	struct judged judged = {.is_single = thrum__adapt_process_is_single(step->process)};
 
 	step->sort = END;
+	/* It has told itself why it waits. */
+	if (thrum__adapt_set_is_told(set_thread(step->process, (uint32_t)step->process)))
+		return 0;
 	for (unsigned i = 0; i < count; i++) {
 		struct holder *holder = &holders[i];
 		bool is_vain = holder->process == look->self

@@ -127,8 +127,9 @@ static thrum_task create_task(const struct io_uring_sqe *sqe, const void *caller
 	const void *pointer = (const void *)(uintptr_t)sqe->addr;
 	thrum_task task;
 
+	thrum__adapt_tokens_end(sqe->fd); /* the kernel uses it */
 	if (is_of_pipe(sqe->fd))
-		thrum__adapt_pipe_shared(sqe->fd); /* the kernel uses it */
+		thrum__adapt_pipe_shared(sqe->fd);
 	switch (sqe->opcode) {
 	case IORING_OP_OPENAT:
 	case IORING_OP_OPENAT2:

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "adapt/base/process.h"
+#include "adapt/base/queues.h"
 #include "adapt/base/sets.h"
-#include "adapt/relatives/queues.h"
 
 #define TRIES 8
 #define CHANGES 2 /* the place of a key, which is odd, while its users are removed */

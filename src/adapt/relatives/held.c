@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adapt/ipc/ipc.h"
+#include "adapt/base/process.h"
+#include "adapt/relatives/held.h"
 #include "port/port.h"
 
 /* ---- Those who have it -------------------------------------------------------------------------- */
@@ -30,8 +31,8 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 {
 	const void *place = thrum__adapt_started_at(holder->process);
 	bool has_ended = thrum__adapt_process_is_over(holder->process);
-	char label[PROCESS_TEXT + 2 * PLACE_MAX + 40], *to;
-	struct told *told;
+	char label[PROCESS_TEXT + 3 * PLACE_MAX + 60], *to;
+	struct held_by *told;
 
 	for (unsigned i = 0; i < held->told_count; i++)
 		if (held->told[i].thread == holder->thread && held->told[i].lock == lock)
@@ -40,10 +41,15 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 		return THRUM_TASK_NONE;
 	to = stpcpy(stpcpy(label, has_ended && place ? "child " : ""), "process ");
 	to = thrum__adapt_put_named(to, holder->process, holder->name);
+	/* Their names alone seldom tell such processes from each other. */
+	if (holder->is_copy) {
+		thrum__adapt_label(to, ", which took one at", holder->caller);
+		to = strchr(to, '\0');
+	}
 	to = thrum__adapt_put_starter(to, holder->process);
 	*(has_ended ? thrum__adapt_put_killer(to, holder->process) : to) = '\0';
 	told = &held->told[held->told_count++];
-	*told = (struct told){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
+	*told = (struct held_by){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
 	told->task = thrum__create(thrum__adapt_site(place ? place : held->caller),
 		has_ended ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
 	thrum__lock_held(holder->is_copy || thrum__adapt_process_is_copy(getpid(), holder->process)

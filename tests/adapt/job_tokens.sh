@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Tokens of jobs that are processes, in a pipe.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# answers NAME: what is said of the recordings of all its processes
+answers() {
+	local file
+	for file in "$1.thrum"*; do
+		[[ ! -e $file ]] || "$THRUM" why "$file" 2>&1
+	done
+}
+
+"$THRUM" record -o kept.thrum --size=64M -- "$programs/job_tokens" kept >out 2>&1 </dev/null
+! grep -q '^done' out || wrong "it doesn't hang"
+answers kept >answer
+keeps='process [0-9]* \(parser\), which took one at [a-z_ ]*keep_token.*: Ends, but still holds'
+grep -qE "^ 2 .*$keeps .shared tokens of pipe" answer ||
+	wrong "nobody is told to have the tokens: $(cat answer)"
+! grep -q '(job).*still holds' answer || wrong "others are told: $(cat answer)"
+
+# Nothing is wrong.
+for case in fine paid executed doubled works pair; do
+	same "$case" "$programs/job_tokens" "$case"
+	answers "$case" >answer
+	! grep -vE '^(no findings|thrum: )' answer | grep -q . || wrong "$case: $(cat answer)"
+done
+exit "$failed"

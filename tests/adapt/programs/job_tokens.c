@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Jobs are children that take a token out of a pipe, and give it back. The first argument says how; SIGALRM
+ * ends it. All but "kept" come to their end.
+ *
+ * kept		two jobs end with their tokens
+ * fine		all jobs give theirs back
+ * paid		the parent gives the tokens of jobs that end with theirs, but late
+ * executed	a job's other program gives back its token, late
+ * doubled	a job gives back its token by a duplicate, late
+ * works	what comes out of the pipe is work: it isn't given back, and a worker is killed
+ * pair		a job takes two tokens at a time, late
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAUSE 300000 /* us: longer than a thread waits before it looks */
+#define TOKENS 2
+
+static int tokens[2];
+
+static void take(int fd)
+{
+	char token;
+
+	if (read(fd, &token, 1) != 1)
+		_exit(2);
+}
+
+static void give(int fd)
+{
+	if (write(fd, "+", 1) != 1)
+		_exit(2);
+}
+
+static void run_job(void)
+{
+	take(tokens[0]);
+	usleep(2000);
+	give(tokens[1]);
+}
+
+static void keep_token(void)
+{
+	take(tokens[0]);
+}
+
+static void give_by_program(void)
+{
+	char number[64];
+
+	take(tokens[0]);
+	snprintf(number, sizeof number, "sleep 0.3; printf + >&%d", tokens[1]);
+	execl("/bin/sh", "sh", "-c", number, NULL);
+	_exit(2);
+}
+
+static void give_by_double(void)
+{
+	int other = dup(tokens[1]);
+
+	take(tokens[0]);
+	usleep(PAUSE);
+	give(other);
+}
+
+static void take_pair(void)
+{
+	char both[TOKENS];
+
+	for (int count = 0; count < TOKENS;) {
+		ssize_t got = read(tokens[0], both, (size_t)(TOKENS - count));
+
+		if (got < 1)
+			_exit(2);
+		count += (int)got;
+	}
+	usleep(PAUSE);
+	if (write(tokens[1], "++", TOKENS) != TOKENS)
+		_exit(2);
+}
+
+static pid_t start(void (*job)(void), const char *name)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, name);
+		job();
+		_exit(0);
+	}
+	return child;
+}
+
+static void finish(void)
+{
+	while (wait(NULL) > 0)
+		;
+}
+
+static void run_jobs(int count)
+{
+	for (int i = 0; i < count; i++)
+		start(run_job, "job");
+}
+
+static void wait_for_work(void)
+{
+	/* Some work leads to more. */
+	for (int i = 0; i < 5; i++) {
+		take(tokens[0]);
+		if (i < 2)
+			give(tokens[1]);
+	}
+}
+
+/* Each of two workers takes five pieces of work and gives two more: two are left, and there are two. */
+static void work(void)
+{
+	pid_t killed = start(wait_for_work, "worker");
+
+	start(wait_for_work, "worker");
+	usleep(PAUSE);
+	kill(killed, SIGKILL);
+	usleep(PAUSE);
+	for (int i = 0; i < 10; i++)
+		give(tokens[1]);
+}
+
+int main(int count, char **arguments)
+{
+	const char *how = count > 1 ? arguments[1] : "fine";
+	bool is_kept = strcmp(how, "kept") == 0, is_paid = strcmp(how, "paid") == 0;
+
+	alarm(is_kept ? 2 : 20);
+	if (pipe(tokens))
+		return 2;
+	for (int i = 0; i < TOKENS; i++)
+		give(tokens[1]);
+	if (strcmp(how, "works") == 0) {
+		work();
+		finish();
+		printf("done\n");
+		return 0;
+	}
+	run_jobs(5);
+	finish();
+	for (int i = 0; i < TOKENS && (is_kept || is_paid); i++)
+		waitpid(start(keep_token, "parser"), NULL, 0);
+	for (int i = 0; i < TOKENS; i++) {
+		if (strcmp(how, "executed") == 0)
+			start(give_by_program, "shell");
+		if (strcmp(how, "doubled") == 0)
+			start(give_by_double, "doubler");
+	}
+	if (strcmp(how, "pair") == 0)
+		start(take_pair, "pair");
+	usleep(PAUSE / 10);
+	run_jobs(5);
+	usleep(is_paid ? PAUSE : 0);
+	for (int i = 0; i < TOKENS && is_paid; i++)
+		give(tokens[1]);
+	finish();
+	printf("done\n");
+	return 0;
+}
