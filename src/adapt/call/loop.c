@@ -145,7 +145,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		thrum__adapt_had_handlers();
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
-			THRUM_WAIT_FOR_WORK);
+			thrum__adapt_work_reason(call, NULL, is_outside));
 	else if (looking->stream >= 0)
 		wait_for_line(looking);
 	else if (socket >= 0)
