@@ -404,6 +404,14 @@ static uint32_t count_served(const struct thrum__model *model, uint32_t server, 
 	return count;
 }
 
+/* Whether a task stands for a call that waits for the next event of the outside: nothing may happen there for long,
+ * and those who are then told of it have nothing to do. */
+static bool is_call_for_outside(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+		thrum__why_is_in_call(model, task);
+}
+
 bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -412,7 +420,8 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	int64_t longest = 0, until = -1;
 	uint32_t edge, count = 0;
 
-	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
+	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]) ||
+		(last[-1].is_served && is_call_for_outside(model, path->leaf)))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
 	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
