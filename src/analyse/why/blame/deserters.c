@@ -66,7 +66,8 @@ static bool add_deserter(const struct thrum__search *search, uint32_t task,
 	return true;
 }
 
-/* Whether the only one found was the last of a series in which each made the next: so it had nothing more to do. */
+/* Whether the only one found was the last of a series in which each made the next: so it had nothing
+ * more to do. */
 static bool ends_series(const struct thrum__search *search,
 	const struct thrum__why_deserters *found, uint32_t last)
 {

@@ -118,9 +118,10 @@ static bool is_awaited_by_timer(const struct thrum__model *model, uint32_t reque
 }
 
 /* Whether a request of a call site should have begun something, as its like did: also one that began
- * later, since the last one of a series need not. If several begin nothing, that is how the program treats
- * such ones. One that ended well may have had nothing to begin: that counts only if no timer goes on. One that
- * failed may not have been needed: that counts only if no timer goes on, or one waits for it. */
+ * later, since the last one of a series need not. If several begin nothing, that is how the program
+ * treats such ones. One that ended well may have had nothing to begin: that counts only if no timer goes
+ * on. One that failed may not have been needed: that counts only if no timer goes on, or one waits for
+ * it. */
 static bool is_dropped(const struct thrum__search *search, const struct thrum__why_site *site)
 {
 	const struct thrum__model *model = search->model;

@@ -329,8 +329,8 @@ static bool is_gate(const struct thrum__model *model, const struct thrum__analys
 	return false;
 }
 
-/* Whether one of those who hold a lock goes on by itself: it sleeps until a time that is still to come, or it waits for the outside's
- * next event. */
+/* Whether one of those who hold a lock goes on by itself: it sleeps until a time that is still to come,
+ * or it waits for the outside's next event. */
 static bool may_be_released(const struct thrum__search *search,
 	const struct thrum__analyse_lock *lock)
 {
@@ -427,8 +427,8 @@ static uint32_t count_served(const struct thrum__model *model, uint32_t server, 
 	return count;
 }
 
-/* Whether a task stands for a call that waits for the next event of the outside: nothing may happen there for long,
- * and those who are then told of it have nothing to do. */
+/* Whether a task stands for a call that waits for the next event of the outside: nothing may happen
+ * there for long, and those who are then told of it have nothing to do. */
 static bool is_call_for_outside(const struct thrum__model *model, uint32_t task)
 {
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&

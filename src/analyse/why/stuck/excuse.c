@@ -483,8 +483,8 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			"blocked by the outside");
 }
 
-/* Whether a thread waits for something that others than the program may end: also for a pipe into which a signal's
- * handler may write. */
+/* Whether a thread waits for something that others than the program may end: also for a pipe into which
+ * a signal's handler may write. */
 static bool is_open_wait(const struct thrum__model *model, uint32_t row)
 {
 	return thrum__why_rests_for(model, row, "blocked by the outside") ||
@@ -526,8 +526,8 @@ static bool has_heard(const struct thrum__model *model, const struct thrum__lane
 	return true;
 }
 
-/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there are too
- * many tasks to tell. */
+/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
+ * are too many tasks to tell. */
 static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
@@ -543,8 +543,9 @@ static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
-/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then those
- * who wait for the outside may, however often something came from there: it needn't have been for this one. */
+/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
+ * those who wait for the outside may, however often something came from there: it needn't have been for this
+ * one. */
 static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__why_servers none = {.is_whole = true};
