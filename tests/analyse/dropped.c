@@ -137,6 +137,10 @@ static void what_goes_on_is_none(void **state)
 	tell_files("resolve", "", DROPPED);
 	rest(20, 40);
 	expect(KILLED, 0, 0, false);
+	/* One is missing, and a timer comes now and then, as in a program that is idle. */
+	tell_files("fail", "", DROPPED);
+	rest(20, 500);
+	expect(KILLED, 0, 0, false);
 	/* Another file is missing, too, and the program does without it in the same way. */
 	tell_files("fail",
 		"6" MS "switch 1\n6" MS "create 1 50 =7 request\n6" MS "label 50 \"open file\n6" MS

@@ -108,8 +108,8 @@ static void signal_like(void)
 	story_tell("1" MS "create 1 9 condition =7\n2" MS "signal 1 9 =1\n");
 }
 
-/* Nobody ever signalled the condition. That may be right as long as others wait for the outside: nothing that came
- * from there need have been for this one. */
+/* Nobody ever signalled the condition. That may be right as long as others wait for the outside: nothing that
+ * came from there need have been for this one. */
 static void nobody_has_signalled(void **state)
 {
 	(void)state;

@@ -539,5 +539,7 @@ bool thrum__adapt_may_interrupt(void);
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */
 bool thrum__adapt_had_handlers(void);
+/* Whether there is one, or was one just now. Keeps errno. */
+bool thrum__adapt_may_handle(void);
 
 #endif

@@ -61,6 +61,21 @@ bool thrum__adapt_may_interrupt(void)
 	return handlers() == INTERRUPTS;
 }
 
+bool thrum__adapt_may_handle(void)
+{
+	static _Atomic bool may_handle;
+	static _Atomic int64_t sought;
+	int64_t now = rough_time();
+	int error = errno;
+
+	if (now - atomic_load(&sought) >= SOUGHT) {
+		atomic_store(&may_handle, thrum__adapt_has_handlers());
+		atomic_store(&sought, now);
+		errno = error;
+	}
+	return atomic_load(&may_handle);
+}
+
 /* To find out takes a call for each signal, so short waits rely on what was found shortly before. */
 bool thrum__adapt_had_handlers(void)
 {

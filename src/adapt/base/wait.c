@@ -275,7 +275,7 @@ static bool may_handler_post(const void *semaphore)
 		atomic_load_explicit(&thrum__adapt_posters[semaphore_of(semaphore) -
 					     thrum__adapt_semaphores],
 			memory_order_relaxed) == 0 &&
-		thrum__adapt_had_handlers();
+		thrum__adapt_may_handle();
 }
 
 void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,

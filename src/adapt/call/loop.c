@@ -142,10 +142,10 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_look_before(looking);
 	is_outside = looking->is_outside ||
 		(looking->epoll >= 0 && thrum__adapt_epoll_is_outside(looking->epoll)) ||
-		thrum__adapt_had_handlers();
+		thrum__adapt_may_handle();
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
-			THRUM_WAIT_FOR_WORK);
+			thrum__adapt_work_reason(call, NULL, is_outside));
 	else if (looking->stream >= 0)
 		wait_for_line(looking);
 	else if (socket >= 0)

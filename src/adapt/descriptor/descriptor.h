@@ -95,8 +95,8 @@ bool thrum__adapt_waits_for_more(int fd);
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);
 
-/* Whether others than the program may have an event for a descriptor: it is neither a pipe that only the program has,
- * nor a timer. */
+/* Whether others than the program may have an event for a descriptor: it is neither a pipe that only the
+ * program has, nor a timer. */
 bool thrum__adapt_is_outside(int fd);
 /* An epoll is asked for events of a descriptor. */
 void thrum__adapt_epoll_asks(int epoll, int fd);

@@ -66,19 +66,32 @@ static bool add_deserter(const struct thrum__search *search, uint32_t task,
 	return true;
 }
 
+/* Whether the only one found was the last of a series in which each made the next: so it had nothing
+ * more to do. */
+static bool ends_series(const struct thrum__search *search,
+	const struct thrum__why_deserters *found, uint32_t last)
+{
+	const struct thrum__model *model = search->model;
+
+	return found->count == 1 && found->task[0] == last &&
+		thrum__model_has_row(&model->tasks, THRUM__TASK(model, last, creator)) &&
+		thrum__why_is_alike(search, last, THRUM__TASK(model, last, creator));
+}
+
 /* Looks at all tasks like one that served an object. */
 static struct thrum__why_deserters look_at_like(struct thrum__search *search, uint32_t object,
 	uint32_t like, const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_deserters found = {0}, none = {0};
-	uint32_t served = 0;
+	uint32_t served = 0, last = THRUM__NONE;
 
 	for (uint32_t i = 0;; i++) {
 		if (!find_like(search, like, &i))
 			return none;
 		if (i >= model->tasks.count)
 			break;
+		last = i;
 		if (thrum__analyse_task_is_pending(model, i)) {
 			if (may_serve(search, i, object))
 				return none;
@@ -93,7 +106,9 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 		if (owes(model, i, object) && !add_deserter(search, i, &found))
 			return none;
 	}
-	return served >= LIKE_MIN && found.count < served ? found : none;
+	return served >= LIKE_MIN && found.count < served && !ends_series(search, &found, last)
+		? found
+		: none;
 }
 
 /* Looks at all tasks like one that served a condition before a time, and counts those that ended since. */
@@ -102,13 +117,14 @@ static struct thrum__why_deserters look_since(struct thrum__search *search, uint
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_deserters found = {0}, none = {0};
-	uint32_t served = 0, pending = 0;
+	uint32_t served = 0, pending = 0, last = THRUM__NONE;
 
 	for (uint32_t i = 0;; i++) {
 		if (!find_like(search, like, &i))
 			return none;
 		if (i >= model->tasks.count)
 			break;
+		last = i;
 		if (thrum__why_is_server(servers, i)) {
 			served++;
 		} else if (thrum__analyse_task_is_pending(model, i)) {
@@ -117,7 +133,10 @@ static struct thrum__why_deserters look_since(struct thrum__search *search, uint
 			return none;
 		}
 	}
-	return served >= LIKE_MIN && (found.count >= LIKE_MIN || pending == 0) ? found : none;
+	return served >= LIKE_MIN && (found.count >= LIKE_MIN || pending == 0) &&
+			!ends_series(search, &found, last)
+		? found
+		: none;
 }
 
 struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *search, uint32_t condition,

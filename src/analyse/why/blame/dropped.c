@@ -15,7 +15,9 @@
 #define NOTES_BACK 8192 /* notes that are searched, from the latest back */
 #define SOON 1000000    /* ns from a question to the callback that gets it */
 #define EDGES_BACK 64   /* edges of a request, from the latest back */
-#define STEPS_MAX 32    /* requests, one after the other, for a question */
+#define IDLE 1000000000 /* ns in which an idle program's timers come seldom */
+#define TURNS_MIN 8
+#define STEPS_MAX 32 /* requests, one after the other, for a question */
 
 /* The run of a request in which it ended on that lane (NONE: on any), or NONE. */
 static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32_t lane)
@@ -101,16 +103,35 @@ static void count(const struct thrum__model *model, uint32_t lane, struct thrum_
 	}
 }
 
+/* Whether a timer that was there before a request comes round so fast that the program can't just be idle. */
+static bool is_awaited_by_timer(const struct thrum__model *model, uint32_t request)
+{
+	uint32_t row = model->runs.count, turns = 0;
+
+	while (row-- > model->runs.first && thrum__model_has_row(&model->runs, row) &&
+		THRUM__RUN(model, row, start) > model->end - IDLE && turns < TURNS_MIN) {
+		uint32_t task = THRUM__RUN(model, row, task);
+
+		turns += thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			THRUM__TASK(model, task, created) <= THRUM__TASK(model, request, created);
+	}
+	return turns == TURNS_MIN;
+}
+
 /* Whether a request of a call site should have begun something, as its like did: also one that began
- * later, since the last one of a series need not. If several begin nothing, that is how the program treats
- * such ones. One that ended well may have had nothing to begin: that counts only if no timer goes on. */
+ * later, since the last one of a series need not. If several begin nothing, that is how the program
+ * treats such ones. One that ended well may have had nothing to begin: that counts only if no timer goes
+ * on. One that failed may not have been needed: that counts only if no timer goes on, or one waits for
+ * it. */
 static bool is_dropped(const struct thrum__search *search, const struct thrum__why_site *site)
 {
 	const struct thrum__model *model = search->model;
 
 	return site->dropped == 1 && site->began >= LIKE_MIN && site->like > site->found &&
 		(search->is_silent ||
-			THRUM__TASK(model, site->found, state) == THRUM__STATE_FAILED) &&
+			(THRUM__TASK(model, site->found, state) == THRUM__STATE_FAILED &&
+				is_awaited_by_timer(model, site->found))) &&
 		*thrum__model_task_name(model, site->found, NULL) &&
 		is_without_effect(model, site->found);
 }

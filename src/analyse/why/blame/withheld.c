@@ -46,8 +46,10 @@ bool thrum__why_is_withheld(const struct thrum__search *search, const struct thr
 		!thrum__why_is_lock(search, waiter->wait.on) ||
 		model->end - waiter->wait.since < WITHHELD_MIN)
 		return false;
+	/* One long sleep that isn't over is a holder's work, and no round. */
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_TIMER)
 		return peer && peer->ended >= TIMERS_MIN &&
+			model->end - holder->wait.since < WITHHELD_MIN &&
 			is_release_overdue(model, waiter->wait.on);
 	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
 		thrum__why_thread_rests_for(model, path->leaf, "blocked by the outside") &&

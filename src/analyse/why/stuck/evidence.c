@@ -330,6 +330,28 @@ static bool is_gate(const struct thrum__model *model, const struct thrum__analys
 	return false;
 }
 
+/* Whether one of those who hold a lock goes on by itself: it sleeps until a time that is still to come,
+ * or it waits for the outside's next event. */
+static bool may_be_released(const struct thrum__search *search,
+	const struct thrum__analyse_lock *lock)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < lock->count; i++) {
+		uint32_t task = lock->holds[i].task;
+		struct thrum__analyse_waits waits;
+
+		if (!thrum__analyse_task_is_pending(model, task))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 && thrum__why_is_in_call(model, waits.waits[0].on) &&
+			(THRUM__TASK(model, waits.waits[0].on, kind) != THRUM_KIND_TIMER ||
+				thrum__why_due_of(model, waits.waits[0].on) >= model->end))
+			return true;
+	}
+	return false;
+}
+
 /* The evidence that a lock on the path is never released. */
 static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
 {
@@ -344,6 +366,7 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
 			(lock->count == 0 && model->end - lock->last < WAIT_MIN) ||
 			is_idle_semaphore(model, path, lock) ||
+			(wait->next == THRUM__NONE && may_be_released(search, lock)) ||
 			(i + 1 < path->length && !thrum__why_is_lock(search, wait->on)))
 			continue;
 		if (wait->next == THRUM__NONE)
@@ -405,6 +428,14 @@ static uint32_t count_served(const struct thrum__model *model, uint32_t server, 
 	return count;
 }
 
+/* Whether a task stands for a call that waits for the next event of the outside: nothing may happen
+ * there for long, and those who are then told of it have nothing to do. */
+static bool is_call_for_outside(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+		thrum__why_is_in_call(model, task);
+}
+
 bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -413,7 +444,8 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	int64_t longest = 0, until = -1;
 	uint32_t edge, count = 0;
 
-	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
+	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]) ||
+		(last[-1].is_served && is_call_for_outside(model, path->leaf)))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
 	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
@@ -508,8 +540,11 @@ static bool has_lost_signal(const struct thrum__search *search, const struct thr
 /* Whether the program fell silent though nobody outside has a say in the path's waits. */
 static bool is_silent(const struct thrum__search *search, const struct thrum__why_path *path)
 {
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+
 	return search->is_silent && !thrum__analyse_task_is_object(search->model, path->leaf) &&
-		!may_last(search->model, path);
+		!may_last(search->model, path) && !(lock && may_be_released(search, lock));
 }
 
 /* The evidence of the locks, tasks and objects of a path. */

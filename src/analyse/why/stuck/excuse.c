@@ -483,23 +483,29 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			"blocked by the outside");
 }
 
-/* Whether a lane's thread waits for a time that is still to come, or for the outside: also for a pipe into which a
- * signal's handler may write. */
+/* Whether a thread waits for something that others than the program may end: also for a pipe into which
+ * a signal's handler may write. */
+static bool is_open_wait(const struct thrum__model *model, uint32_t row)
+{
+	return thrum__why_rests_for(model, row, "blocked by the outside") ||
+		thrum__why_rests_for(model, row, "wait for work outside");
+}
+
+/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
 static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
 	uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
 	uint32_t row = thrum__why_resting(model, lane);
-	bool is_open = thrum__why_rests_for(model, row, "blocked by the outside") ||
-		thrum__why_rests_for(model, row, "wait for work");
 
 	if (waits.count == 0)
-		return is_open;
+		return is_open_wait(model, row) ||
+			thrum__why_rests_for(model, row, "wait for work");
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
-	case THRUM_KIND_STREAM: return is_open;
+	case THRUM_KIND_STREAM: return is_open_wait(model, row);
 	default: return false;
 	}
 }
@@ -520,8 +526,8 @@ static bool has_heard(const struct thrum__model *model, const struct thrum__lane
 	return true;
 }
 
-/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there are too
- * many tasks to tell. */
+/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
+ * are too many tasks to tell. */
 static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
@@ -537,8 +543,9 @@ static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
-/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then those
- * who wait for the outside may, however often something came from there: it needn't have been for this one. */
+/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
+ * those who wait for the outside may, however often something came from there: it needn't have been for this
+ * one. */
 static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__why_servers none = {.is_whole = true};
@@ -601,6 +608,36 @@ static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 			"wait for work outside");
 }
 
+/* Whether a task ever wrote to a pipe for which it waits: then it waits for room, which no handler makes. */
+static bool is_writer(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, from) == link->task)
+			return true;
+	return false;
+}
+
+/* Whether a circle leads through a pipe into which others than its tasks may write. */
+static bool is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+		uint32_t run = THRUM__TASK(model, link->task, run);
+
+		if (!link->is_served &&
+			THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
+			!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
+			is_open_wait(model,
+				thrum__why_resting(model,
+					&model->lanes[THRUM__RUN(model, run, lane)])))
+			return true;
+	}
+	return false;
+}
+
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -612,7 +649,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return true;
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
-			has_circle_newcomer(search, path);
+			is_open_circle(model, path) || has_circle_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
 			has_newcomer(search, leaf, last && is_unasked(search, last));

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ISC */
+/* Programs that are idle: a signal or somebody outside may end each wait. With a second argument there is no
+ * handler. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int ends[2];
+static bool is_over;
+static sem_t stop;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
+
+static void on_signal(int number)
+{
+	(void)number;
+	(void)!write(ends[1], "q", 1);
+	sem_post(&stop);
+}
+
+static void *read_commands(void *polls)
+{
+	struct pollfd one = {.fd = ends[0], .events = POLLIN};
+	char byte = 0;
+
+	while (byte != 'q') {
+		if (polls)
+			poll(&one, 1, -1);
+		if (read(ends[0], &byte, 1) != 1)
+			break;
+	}
+	pthread_mutex_lock(&lock);
+	is_over = true;
+	pthread_cond_signal(&over);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *wait_for_end(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&lock);
+	while (!is_over)
+		pthread_cond_wait(&over, &lock);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* A thread has a pipe that a handler writes to. The first thread joins it, or (waits) one that it tells
+ * of the end. */
+static void serve_pipe(bool polls, bool waits)
+{
+	pthread_t reader, waiter;
+
+	pthread_create(&reader, NULL, read_commands, polls ? &lock : NULL);
+	for (int i = 0; i < 4; i++) {
+		(void)!write(ends[1], "x", 1);
+		usleep(3000);
+	}
+	if (waits) {
+		pthread_create(&waiter, NULL, wait_for_end, NULL);
+		pthread_join(waiter, NULL);
+	}
+	pthread_join(reader, NULL);
+}
+
+/* A child that goes on has the other end of the pipe. */
+static void serve_child(void)
+{
+	pthread_t reader;
+
+	if (fork() == 0) {
+		for (int i = 0; i < 4; i++) {
+			(void)!write(ends[1], "x", 1);
+			usleep(3000);
+		}
+		sleep(3);
+		_exit(0);
+	}
+	close(ends[1]);
+	pthread_create(&reader, NULL, read_commands, &lock);
+	pthread_join(reader, NULL);
+}
+
+static sem_t permits;
+
+static void *use_permit(void *keeps)
+{
+	for (int i = 0;; i++) {
+		sem_wait(&permits);
+		usleep(i < 8 ? 2000 : keeps ? 8000000 : 1000);
+		sem_post(&permits);
+		usleep(500);
+	}
+	return NULL;
+}
+
+/* Two of four threads keep the permits for long. */
+static void keep_permits(void)
+{
+	pthread_t thread;
+
+	sem_init(&permits, 0, 2);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, use_permit, i < 2 ? &lock : NULL);
+	pause();
+}
+
+/* Kills the program once it has been idle for a while. */
+static void kill_later(void)
+{
+	struct sigevent killed = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+	struct itimerspec after = {.it_value = {1, 500000000}};
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &killed, &timer) == 0)
+		timer_settime(timer, 0, &after, NULL);
+}
+
+int main(int count, char **arguments)
+{
+	const char *name = arguments[1];
+
+	kill_later();
+	(void)!pipe(ends);
+	sem_init(&stop, 0, 0);
+	if (count == 2)
+		signal(SIGTERM, on_signal);
+	if (strcmp(name, "child") == 0)
+		serve_child();
+	else if (strcmp(name, "permits") == 0)
+		keep_permits();
+	else if (strcmp(name, "semaphore") == 0)
+		sem_wait(&stop);
+	else
+		serve_pipe(strstr(name, "poll") != NULL, strstr(name, "told") != NULL);
+	return 0;
+}
