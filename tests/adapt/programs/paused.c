@@ -58,6 +58,9 @@ static bool waits_well(void)
 	sigset_t before, after;
 	int result;
 
+	/* The kernel fills in only a part. */
+	memset(&before, 0, sizeof before);
+	memset(&after, 0, sizeof after);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	errno = 0;
 	result = pause();
@@ -71,11 +74,12 @@ static bool waits_well(void)
 static bool lost(void)
 {
 	start_child(2000);
-	while (heard < (is_again ? 2 : 1)) {
-		usleep(100000);
+	do {
+		while (!heard)
+			usleep(1000);
 		if (!waits_well())
 			return false;
-	}
+	} while (heard < (is_again ? 2 : 1));
 	return true;
 }
 
