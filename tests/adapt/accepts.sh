@@ -5,24 +5,25 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-same closed "$programs/accepts" closed
+for case in closed queued connected hook shell; do
+	soon "$case" "$programs/accepts" "$case"
+	soon "fine-$case" "$programs/accepts" "$case" fine
+done
+all_same
+
 has closed why 'accept from socket [0-9]*: Waits for .wake-up of accept from socket [0-9]*, closed by stop_listening'
-same queued "$programs/accepts" queued
 has queued why '(connect to its peer|read from socket [0-9]*): Waits for .server'
 has queued why 'server: Waits for .read from socket'
-same connected "$programs/accepts" connected
 has connected why 'read from socket [0-9]*: Waits for .server'
 has connected why 'server: Waits for .read from socket'
 # A hook asks the very thread that waits for it.
 for case in hook shell; do
-	same "$case" "$programs/accepts" "$case"
 	has "$case" why '^deadlock'
 	has "$case" why 'process [0-9]*[^:]*: Waits for .accept from socket [0-9]* for process [0-9]*'
 	has "$case" why '\[.*accepts\.c:[0-9]* (run_hook|hooks)'
 done
 
 for case in closed queued connected hook shell; do
-	same "fine-$case" "$programs/accepts" "$case" fine
 	has "fine-$case" why '^no findings'
 done
 exit "$failed"

@@ -5,9 +5,23 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
+for case in own input child full stray anew behind parent unread masked noisy lint napping nods buffered \
+	nightly nightly_run aside moved working busy late agreed wake \
+	nods_feeds nods_logs nods_first nightly_first nightly_part; do
+	soon "$case" "$programs/ends" "$case"
+done
+for case in own input child full stray anew behind parent \
+	busy unread masked working noisy lint \
+	napping aside moved nods nods_feeds nightly nightly_run buffered wake; do
+	soon "fine-$case" "$programs/ends" "$case" fine
+done
+for case in nothing limit room stopped traced; do
+	soon "returns-$case" "$programs/returns" "$case"
+done
+all_same
+
 # hangs NAME PATTERN: the program hangs, and thrum names the cause.
 hangs() {
-	same "$1" "$programs/ends" "$1"
 	has "$1" why "$2"
 }
 hangs own 'Waits for .writing end of pipe [0-9]* in this process'
@@ -32,10 +46,6 @@ hangs buffered 'Waits for .process [0-9]* \(ends\), which has 14 unflushed bytes
 hangs nightly 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(ends\), started by start_agent'
 hangs nightly_run 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by start_agent'
 for case in nods_feeds nods_logs nods_first nightly_first nightly_part; do
-	begin "$case" "$programs/ends" "$case"
-done
-wait
-for case in nods_feeds nods_logs nods_first nightly_first nightly_part; do
 	has "$case" why '^no findings'
 done
 hangs aside '^no findings'
@@ -56,16 +66,13 @@ done
 for case in own input child full stray anew behind parent \
 	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds nightly nightly_run buffered; do
-	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
 # Threads wait for each other, though a child has an end, too.
 hangs wake '^no findings'
-same fine-wake "$programs/ends" wake fine
 has fine-wake why '^no findings'
 # Calls return where poll() would wait.
 for case in nothing limit room stopped traced; do
-	same "returns-$case" "$programs/returns" "$case"
 	has "returns-$case" dump 'thread end_at_once'
 done
 exit "$failed"

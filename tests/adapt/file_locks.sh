@@ -5,21 +5,23 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
+for case in hook anew whole kept circle; do
+	soon "$case" "$programs/file_locks" "$case"
+	soon "fine-$case" "$programs/file_locks" "$case" fine
+done
+all_same
+
 for case in hook anew whole; do
-	same "$case" "$programs/file_locks" "$case"
 	has "$case" why '^deadlock \(certain\)'
 	has "$case" why 'Waits for .release of file lock lock in this process'
 done
-same kept "$programs/file_locks" kept
 has kept why 'release of file lock lock in process [0-9]* \(background\), started by .*never resolves'
-same circle "$programs/file_locks" circle
 has circle why '^deadlock \(certain\)'
 has circle why 'process [0-9]* \(other\)[^:]*: Waits for .lock of process [0-9]* at (lock_file|circle)'
 has circle why 'lock of process [0-9]* at (lock_file|circle)[^:]*: Waits for .release of file lock lock in this process'
 
 # The locks are given back after a while.
 for case in hook anew whole kept circle; do
-	same "fine-$case" "$programs/file_locks" "$case" fine
 	has "fine-$case" why '^no findings'
 done
 has fine-kept dump 'resolve .*lock lock$'

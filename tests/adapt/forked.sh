@@ -7,9 +7,14 @@ set -u
 
 waits='Waits for .left locked by thread [0-9]* \(keeper\) at the fork: lock '
 for case in mutex reader writer output own; do
-	same "$case" "$programs/forked" "$case"
+	soon "$case" "$programs/forked" "$case"
+	soon "fine-$case" "$programs/forked" "$case" fine
+done
+soon shared "$programs/forked" shared
+all_same
+
+for case in mutex reader writer output own; do
 	has "$case" why "process [0-9]* \((forked|keeper)\)[^:]*: $waits"
-	same "fine-$case" "$programs/forked" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
 # Where the thread took it.
@@ -17,6 +22,5 @@ for case in mutex reader writer output; do
 	has "$case" why 'forked\.c:[0-9]* keep_lock'
 done
 # It is no copy, so the thread may release it.
-same shared "$programs/forked" shared
 has shared why '^no findings'
 exit "$failed"

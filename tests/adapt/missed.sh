@@ -5,9 +5,19 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
+for case in children signalfd early suspend loop watch answer edge thief door handler; do
+	soon "$case" "$programs/missed" "$case"
+done
+for case in unread taken thread timer limit patience mute; do
+	soon "held-$case" "$programs/held_back" "$case"
+done
+for case in children signalfd suspend early loop watch answer edge door thief owner handed; do
+	soon "fine-$case" "$programs/missed" "$case" fine
+done
+all_same
+
 # misses NAME PATTERN: the program hangs, and thrum names what was missed.
 misses() {
-	same "$1" "$programs/missed" "$1"
 	has "$1" why "$2"
 }
 misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
@@ -22,26 +32,19 @@ misses thief 'end of a child, though none is left; some were taken by wait_for_c
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
 
 # A watch of epoll that was changed, and asks for data no more; and its healthy likes.
-for case in unread taken; do
-	same "held-$case" "$programs/held_back" "$case"
-done
 has held-unread why 'Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
 has held-taken why 'Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
 for case in thread timer limit patience; do
-	same "held-$case" "$programs/held_back" "$case"
 	has "held-$case" why '^no findings'
 	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"
 done
-same held-mute "$programs/held_back" mute
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
 # Such a wait isn't divided.
-same handler "$programs/missed" handler
 has handler dump 'label +a signal'
 "$THRUM" dump handler.thrum | grep 'wait for ended' && wrong 'a handler may run between two parts of a wait'
 
 for case in children signalfd suspend early loop watch answer edge door thief owner handed; do
-	same "fine-$case" "$programs/missed" "$case" fine
 	# A single thread whose child lives yet isn't recorded.
 	[[ $case == early && ! -e fine-early.thrum ]] && continue
 	has "fine-$case" why '^no findings'

@@ -41,7 +41,7 @@ is_there dig && is_there python3 && {
 	read -r port <&"$answers"
 	same dig dig @127.0.0.1 -p "$port" +short +tries=1 +time=60 example.org
 	kill "$server"
-	[[ $(cat plain.out) == 192.0.2.7 ]] || wrong "dig: $(cat plain.out plain.err)"
+	[[ $(cat same/dig/plain.out) == 192.0.2.7 ]] || wrong "dig: $(cat same/dig/plain.out same/dig/plain.err)"
 	has dig dump 'label +(async|udp|recv|udp_recv|read|timer|udp send)'
 	"$THRUM" why dig.thrum >why.out 2>&1 || wrong "a healthy dig: $(cat why.out)"
 }

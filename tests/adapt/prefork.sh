@@ -63,9 +63,9 @@ count waits 2
 told waits "$hang"
 "$THRUM" dump waits.thrum | grep -q 'a child process' || wrong "the wait for a child is missing"
 same handled "$programs/prefork" handled
-grep -q 'interrupted 2 times' thrum.out || wrong "a signal that ends a wait: $(cat thrum.out)"
+grep -q 'interrupted 2 times' same/handled/thrum.out || wrong "a signal that ends a wait: $(cat same/handled/thrum.out)"
 same other "$programs/prefork" other
-grep -q 'interrupted 1 times' thrum.out || wrong "the signal of another worker: $(cat thrum.out)"
+grep -q 'interrupted 1 times' same/other/thrum.out || wrong "the signal of another worker: $(cat same/other/thrum.out)"
 # So is each of several workers that read the same pipe, and one that is stopped is named.
 same pipe "$programs/prefork" pipe
 count pipe 4
@@ -126,7 +126,7 @@ fi
 # Those that forbid themselves system calls run on.
 same limited "$programs/prefork" limited
 count limited 0
-grep -q '^0 of 2 workers failed$' thrum.out || wrong "limited: $(cat thrum.out)"
+grep -q '^0 of 2 workers failed$' same/limited/thrum.out || wrong "limited: $(cat same/limited/thrum.out)"
 
 # While it runs, a worker is found by its process id.
 "$THRUM" record -o live.thrum --size=64M -- "$programs/prefork" hang >live.out 2>&1 &

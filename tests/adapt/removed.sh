@@ -11,11 +11,9 @@ leaves() {
 	has "$1" why "Waits for .unread data of socket [0-9]*, ${2}[^+]"
 }
 
-# keeps NAME PROGRAM ARGUMENTS...: all is read.
+# keeps NAME: all is read.
 keeps() {
 	local name=$1
-	shift
-	same "$name" "$@"
 	has "$name" why '^no findings'
 	"$THRUM" dump "$name.thrum" | grep 'unread data' && wrong "$name: all is read"
 }
@@ -32,24 +30,37 @@ if [[ -x $programs/event_removed ]]; then
 	begin event "$programs/event_removed"
 	begin event-buffer "$programs/event_removed" buffer
 fi
+for case in pair door ticking handed paused resting child doubled; do
+	soon "fine-$case" "$programs/removed" "$case" fine
+done
+if [[ -x $programs/glib_removed ]]; then
+	for case in fd channel paused; do
+		soon "fine-glib-$case" "$programs/glib_removed" "$case" fine
+	done
+fi
+if [[ -x $programs/event_removed ]]; then
+	soon fine-event "$programs/event_removed" fine
+	soon fine-event-buffer "$programs/event_removed" buffer fine
+fi
+all_same
 wait
 for case in pair door ticking; do
 	leaves "$case" 'unwatched since epoll_ctl in watch'
 done
 for case in pair door ticking handed paused resting child doubled; do
-	keeps "fine-$case" "$programs/removed" "$case" fine
+	keeps "fine-$case"
 done
 if [[ -x $programs/glib_removed ]]; then
 	leaves glib-fd 'left by the removed source on_question'
 	leaves glib-channel 'left by the removed source on_line'
 	for case in fd channel paused; do
-		keeps "fine-glib-$case" "$programs/glib_removed" "$case" fine
+		keeps "fine-glib-$case"
 	done
 fi
 if [[ -x $programs/event_removed ]]; then
 	leaves event 'left by the removed event on_question'
-	keeps fine-event "$programs/event_removed" fine
+	keeps fine-event
 	leaves event-buffer 'left since bufferevent_disable in pause_reading'
-	keeps fine-event-buffer "$programs/event_removed" buffer fine
+	keeps fine-event-buffer
 fi
 exit "$failed"

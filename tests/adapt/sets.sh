@@ -65,5 +65,5 @@ for case in ended first inverse pool circle threads self hook places events rese
 done
 has fine-events dump 'wait .*semaphore 0 of set'
 same bad "$programs/sets" bad
-[[ $(wc -l <plain.err) == 3 ]] || wrong "the kernel refuses less: $(cat plain.err)"
+[[ $(wc -l <same/bad/plain.err) == 3 ]] || wrong "the kernel refuses less: $(cat same/bad/plain.err)"
 exit "$failed"

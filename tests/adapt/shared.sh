@@ -6,8 +6,9 @@ set -u
 . "$(dirname "$0")/adapt.bash"
 
 for case in end keep often give single-end single sibling sibling-end sibling-keep orphan; do
-	same "$case" "$programs/shared" "$case"
+	soon "$case" "$programs/shared" "$case"
 done
+all_same
 has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has single-end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has single why '^no findings'

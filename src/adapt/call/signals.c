@@ -18,7 +18,6 @@
 REAL(sigwait)
 REAL(sigwaitinfo)
 REAL(sigsuspend)
-REAL(pause)
 REAL(ppoll)
 
 #define SIGNALS_FEW 8 /* a set of more is meant for all that come */
@@ -277,13 +276,12 @@ STAND_IN int sigsuspend(const sigset_t *mask)
 	return result;
 }
 
-STAND_IN int pause(void)
+/* Waits as pause() does with this mask, while all signals are held back. */
+static int pause_with(const sigset_t *mask, const void *caller)
 {
-	const void *caller = CALLER;
-
 	if (!records_wait(ADAPTER_BLOCK) && !begins()) {
 		thrum__adapt_sent_begin();
-		int result = real_pause(caller)();
+		int result = real_sigsuspend(caller)(mask);
 
 		thrum__adapt_sent_over();
 		return result;
@@ -291,7 +289,27 @@ STAND_IN int pause(void)
 	struct wait blocked __attribute__((cleanup(end)));
 
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
-	if (thrum__adapt_sent_wait(&blocked, NULL, caller))
+	if (thrum__adapt_sent_wait(&blocked, mask, caller))
 		return -1;
-	return real_pause(caller)();
+	return real_sigsuspend(caller)(mask);
+}
+
+/* Also when the thread is cancelled. Keeps errno. */
+static void restore(const sigset_t *mask)
+{
+	int error = errno;
+
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	errno = error;
+}
+
+/* To begin a recording takes some time. A signal that comes meanwhile is to end the wait, so its handler
+ * must not run before that. */
+STAND_IN int pause(void)
+{
+	sigset_t all, before __attribute__((cleanup(restore)));
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	return pause_with(&before, CALLER);
 }

@@ -31,8 +31,24 @@ static void handle(int number)
 	sigaction(number, &action, NULL);
 }
 
-/* Sends a signal after some time, and waits for signals itself. */
-static void start_child(useconds_t us)
+/* Whether the main thread of a process waits. */
+static bool is_asleep(pid_t process)
+{
+	char path[40], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+	file = fopen(path, "r");
+	if (file) {
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(file);
+	}
+	return state == 'S';
+}
+
+/* Sends a signal after some time, once the parent waits if it is to, and waits for signals itself. */
+static void start_child(useconds_t us, bool wants_wait)
 {
 	pid_t parent = getpid();
 
@@ -41,6 +57,8 @@ static void start_child(useconds_t us)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "helper");
 	usleep(us);
+	while (wants_wait && !is_asleep(parent))
+		usleep(1000);
 	kill(parent, SIGUSR1);
 	if (is_again) {
 		handle(SIGALRM);
@@ -58,6 +76,9 @@ static bool waits_well(void)
 	sigset_t before, after;
 	int result;
 
+	/* The kernel fills in only a part. */
+	memset(&before, 0, sizeof before);
+	memset(&after, 0, sizeof after);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	errno = 0;
 	result = pause();
@@ -70,19 +91,20 @@ static bool waits_well(void)
 /* The signal comes between the look and the wait. */
 static bool lost(void)
 {
-	start_child(2000);
-	while (heard < (is_again ? 2 : 1)) {
-		usleep(100000);
+	start_child(2000, false);
+	do {
+		while (!heard)
+			usleep(1000);
 		if (!waits_well())
 			return false;
-	}
+	} while (heard < (is_again ? 2 : 1));
 	return true;
 }
 
 /* It comes during the wait, and the next wait is for another one. */
 static bool idle(void)
 {
-	start_child(100000);
+	start_child(100000, true);
 	while (waits_well())
 		continue;
 	return false;
@@ -96,7 +118,7 @@ static bool held(void)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &mask, &before);
-	start_child(2000);
+	start_child(2000, false);
 	while (!heard) {
 		usleep(100000);
 		sigsuspend(&before);
@@ -128,7 +150,7 @@ static bool stolen(bool is_kept)
 	if (is_kept)
 		pthread_sigmask(SIG_BLOCK, &mask, NULL);
 	pthread_create(&other, NULL, take_signal, &result);
-	start_child(200000);
+	start_child(200000, true);
 	pthread_join(other, NULL);
 	return result;
 }
