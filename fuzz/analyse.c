@@ -79,11 +79,13 @@ static void check_paths(const struct thrum__model *model)
 static void check_findings(const struct thrum__model *model)
 {
 	struct thrum__findings findings;
+	struct thrum__odd_search search = {.model = model};
 	struct thrum__odd odd[2];
 
 	require(thrum__why_make(model, &findings) == 0);
-	thrum__why_add_left_out(model, &findings);
-	require(thrum__analyse_odd(model, THRUM__NONE, model->end, odd, 2) <= 2);
+	thrum__why_add_left_out(&search, &findings);
+	require(thrum__analyse_odd(&search, THRUM__NONE, model->end, odd, 2) <= 2);
+	thrum__analyse_odd_free(&search);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 

@@ -153,6 +153,12 @@ void thrum__adapt_fork_started(pid_t process, const void *caller);
 pid_t thrum__adapt_fork_starter(pid_t process, const void **caller);
 /* Where a process was started, by this one or by a copy of it; NULL: that isn't known. */
 const void *thrum__adapt_started_by_copy(pid_t process);
+/* Returns the signal that killed a process that one of those here has started; 0: that isn't known. Sets
+ * *caller to who sent it, an address of this program, or NULL. */
+int thrum__adapt_killed_by(pid_t process, const void **caller);
+/* A number that is the same in all copies of a process by fork: each program that is executed gets other
+ * addresses. */
+uint64_t thrum__adapt_image(void);
 /* This process is about to fork: it may leave the files to its child. */
 void thrum__adapt_fork_shares(void);
 /* It could not, for this reason: a negative enum thrum_error. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -103,6 +104,10 @@ void thrum__adapt_fork_ended(pid_t child, int status)
 		if (atomic_load(&forks->made[i].process) == child)
 			atomic_store(&forks->made[i].is_killed, 1);
 	if (WIFSIGNALED(status)) {
+		struct thrum__adapt_started *started = &forks->started[child % FORKS_STARTED];
+
+		if (atomic_load(&started->process) == child)
+			atomic_store(&started->killed, WTERMSIG(status));
 		thrum__adapt_set_killed(child);
 		thrum__adapt_queue_killed(child);
 	}
@@ -120,8 +125,7 @@ void thrum__adapt_fork_failed(int error)
 	atomic_fetch_add(&forks->failed, 1);
 }
 
-/* Each program that is executed gets other addresses. */
-static uint64_t image(void)
+uint64_t thrum__adapt_image(void)
 {
 	return getauxval(AT_RANDOM) ^ (uint64_t)getauxval(AT_SYSINFO_EHDR) << 16;
 }
@@ -133,7 +137,8 @@ void thrum__adapt_fork_started(pid_t process, const void *caller)
 	atomic_store(&started->process, 0);
 	atomic_store(&started->by, getpid());
 	atomic_store(&started->caller, (uintptr_t)caller);
-	atomic_store(&started->image, image());
+	atomic_store(&started->image, thrum__adapt_image());
+	atomic_store(&started->killed, 0);
 	atomic_store(&started->process, process);
 }
 
@@ -151,11 +156,33 @@ const void *thrum__adapt_started_by_copy(pid_t process)
 {
 	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
 	const void *caller = thrum__adapt_started_at(process);
-	bool is_copy = atomic_load(&started->image) == image();
+	bool is_copy = atomic_load(&started->image) == thrum__adapt_image();
 
 	if (!caller && is_copy && !thrum__adapt_fork_starter(process, &caller))
 		caller = NULL;
 	return caller;
+}
+
+int thrum__adapt_killed_by(pid_t process, const void **caller)
+{
+	const struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
+	int killed = atomic_load(&started->process) == process ? atomic_load(&started->killed) : 0;
+	int64_t latest = 0;
+
+	*caller = NULL;
+	for (unsigned i = 0; i < FORKS_SENT; i++) {
+		int number = atomic_load(&forks->signal[i].number);
+		int64_t ended = atomic_load(&forks->signal[i].ended);
+
+		if (number == 0 || number != (killed ? killed : SIGKILL) || ended < latest ||
+			atomic_load(&forks->signal[i].to) != process)
+			continue;
+		latest = ended;
+		*caller = atomic_load(&forks->signal[i].image) == thrum__adapt_image()
+			? (const void *)(uintptr_t)atomic_load(&forks->signal[i].caller)
+			: NULL;
+	}
+	return latest && !killed ? SIGKILL : killed;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------ */

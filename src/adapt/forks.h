@@ -78,6 +78,7 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
 		_Atomic uint64_t image;      /* the same in all copies of `by` by fork */
+		_Atomic int32_t killed; /* by this signal, as its parent was told; 0: not known */
 	} started[FORKS_STARTED];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
@@ -86,6 +87,7 @@ struct thrum__adapt_forks {
 		_Atomic int32_t number, to, from;
 		_Atomic uint32_t is_ignored; /* by the process, just before the call */
 		_Atomic int64_t began, ended;
+		_Atomic uint64_t caller, image; /* as in struct thrum__adapt_started */
 	} signal[FORKS_SENT];
 };
 

@@ -56,14 +56,19 @@ static int64_t edge_time(const struct thrum__model *model, uint32_t edge)
 	return THRUM__EDGE(model, edge, time);
 }
 
+static int64_t run_start(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, start);
+}
+
 uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time)
 {
 	return row_from(model, &model->tasks, created_of, time);
 }
 
-static int64_t run_start(const struct thrum__model *model, uint32_t run)
+uint32_t thrum__analyse_edge_from(const struct thrum__model *model, int64_t time)
 {
-	return THRUM__RUN(model, run, start);
+	return row_from(model, &model->edges, edge_time, time);
 }
 
 uint32_t thrum__analyse_run_from(const struct thrum__model *model, int64_t time)
@@ -82,7 +87,7 @@ static uint32_t last_edge_until(const struct thrum__model *model, uint32_t task,
 			return edge;
 		edge = THRUM__EDGE(model, edge, prev_out);
 	}
-	edge = row_from(model, &model->edges, edge_time, time + 1);
+	edge = thrum__analyse_edge_from(model, time + 1);
 	for (int i = 0; i < RUN_LOOK_BACK && edge-- > model->edges.first; i++)
 		if (thrum__model_has_row(&model->edges, edge) &&
 			THRUM__EDGE(model, edge, from) == task && edge_time(model, edge) <= time)

@@ -196,7 +196,8 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
-/* The same for the first run that began at that time or later. */
+/* The same for edges by their time, and for runs by their start. */
+uint32_t thrum__analyse_edge_from(const struct thrum__model *, int64_t time);
 uint32_t thrum__analyse_run_from(const struct thrum__model *, int64_t time);
 
 /* The latest of the tasks that became this one, or NONE. Reads the last 4,096 edges to it. */

@@ -7,6 +7,7 @@
 #include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/keys.h"
 
 #define EFFECTS 12 /* of one series; more are not told apart */
@@ -14,6 +15,7 @@
 #define WITH_MIN 3     /* so many turns with an effect show that each should have it, */
 #define WITH_TIMES 4   /* or so many times as many as lack it, if several do */
 #define LOOKED_MOST 64 /* turns without an effect that are looked at */
+#define KNOWN 4096     /* names whose classes are remembered */
 #define MADE_BACK 8    /* edges to a task that are searched for its maker's wait */
 #define DESCRIPTOR_TAG "woken by descriptor"
 
@@ -44,7 +46,13 @@ struct turn {
 	bool has_waited;
 };
 
-struct work {
+/* The class of a name and a kind: most tasks are like one not long before. */
+struct known_class {
+	uint32_t name, class; /* class + 1; 0: none is known here */
+	int kind;
+};
+
+struct thrum__odd_work {
 	const struct thrum__model *model;
 	struct thrum__places places;
 	struct thrum__base_keys classes, keys; /* of tasks; of series */
@@ -52,41 +60,43 @@ struct work {
 	uint32_t series_room;
 	struct turn *turns;
 	uint32_t count, room;
-	uint32_t *of, *open;    /* by place: the task's class and its open turn, + 1 */
+	struct known_class *known;
+	uint32_t *open;         /* by place: the task's open turn, + 1 */
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
 	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
 	uint32_t vague_room;
-	uint32_t on; /* only effects on this task count, or NONE */
 	int error;
 };
 
 /* ---- Classes of tasks --------------------------------------------------------------------- */
 
 /* The number of a task's class; NONE: it has no name. */
-static uint32_t class_of(struct work *work, uint32_t task)
+static uint32_t class_of(struct thrum__odd_work *work, uint32_t task)
 {
 	const struct thrum__model *model = work->model;
-	uint32_t *of = &work->of[thrum__place(&work->places, task)], class;
+	uint32_t name = thrum__model_label(model, task), class;
+	int kind = THRUM__TASK(model, task, kind);
+	struct known_class *known =
+		&work->known[thrum__base_hash_number((uint64_t)kind, name) % KNOWN];
 	char pattern[THRUM__LABEL_PATTERN_MAX];
-	const char *name;
+	const char *label;
 	size_t size;
 
-	if (*of > 0)
-		return *of - 1;
-	name = thrum__model_task_name(model, task, &size);
+	if (known->class > 0 && known->name == name && known->kind == kind)
+		return known->class - 1;
+	label = thrum__model_string(model, name, &size);
 	if (size == 0)
 		return THRUM__NONE;
-	size = thrum__analyse_label_pattern(name, size, pattern);
-	if (thrum__base_keys_add(&work->classes, THRUM__TASK(model, task, kind), pattern, size,
-		    &class) < 0) {
+	size = thrum__analyse_label_pattern(label, size, pattern);
+	if (thrum__base_keys_add(&work->classes, (uint64_t)kind, pattern, size, &class) < 0) {
 		work->error = -THRUM_E_MEMORY;
 		return THRUM__NONE;
 	}
-	*of = class + 1;
+	*known = (struct known_class){name, class + 1, kind};
 	return class;
 }
 
-static void set_vague(struct work *work, uint32_t class)
+static void set_vague(struct thrum__odd_work *work, uint32_t class)
 {
 	bool *grown = thrum__base_grow_zeroed(work->is_vague, &work->vague_room,
 		class + UINT64_C(1), sizeof *work->is_vague);
@@ -99,7 +109,7 @@ static void set_vague(struct work *work, uint32_t class)
 	}
 }
 
-static bool is_vague(const struct work *work, const struct effect *effect)
+static bool is_vague(const struct thrum__odd_work *work, const struct effect *effect)
 {
 	return (effect->kind == THRUM__EFFECT_SETS || effect->kind == THRUM__EFFECT_STOPS) &&
 		effect->like < work->vague_room && work->is_vague[effect->like];
@@ -108,15 +118,15 @@ static bool is_vague(const struct work *work, const struct effect *effect)
 /* ---- Turns -------------------------------------------------------------------------------- */
 
 /* The series of turns that begin so; NONE: there are too many. */
-static uint32_t series_of(struct work *work, uint32_t class, unsigned sort, uint64_t by)
+static uint32_t series_of(struct thrum__odd_work *work, uint32_t class, unsigned sort, uint64_t by)
 {
-	uint64_t parts[2] = {class | (uint64_t)sort << 32, by};
 	uint32_t at;
 	void *grown;
 
 	if (class == THRUM__NONE || by == THRUM__NONE || work->keys.count >= SERIES_MAX)
 		return THRUM__NONE;
-	if (thrum__base_keys_add(&work->keys, 0, (const char *)parts, sizeof parts, &at) == 0) {
+	if (thrum__base_keys_add(&work->keys, class | (uint64_t)sort << 32, (const char *)&by,
+		    sizeof by, &at) == 0) {
 		grown = thrum__base_grow_zeroed(work->series, &work->series_room, at + UINT64_C(1),
 			sizeof *work->series);
 		if (grown) {
@@ -129,16 +139,17 @@ static uint32_t series_of(struct work *work, uint32_t class, unsigned sort, uint
 }
 
 /* A task's turn that isn't over, or NULL. */
-static struct turn *open_turn(const struct work *work, uint32_t task)
+static struct turn *open_turn(const struct thrum__odd_work *work, uint32_t task)
 {
 	uint32_t open = work->open[thrum__place(&work->places, task)];
 
 	return open > 0 ? &work->turns[open - 1] : NULL;
 }
 
-static void begin_turn(struct work *work, const struct turn *turn)
+static void begin_turn(struct thrum__odd_work *work, const struct turn *turn)
 {
-	void *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
+	uint32_t *open = &work->open[thrum__place(&work->places, turn->task)];
+	struct turn *grown = thrum__base_grow(work->turns, &work->room, work->count + UINT64_C(1),
 		sizeof *work->turns);
 
 	if (!grown) {
@@ -146,14 +157,14 @@ static void begin_turn(struct work *work, const struct turn *turn)
 		return;
 	}
 	work->turns = grown;
-	if (open_turn(work, turn->task) && open_turn(work, turn->task)->until == THRUM__OPEN)
-		open_turn(work, turn->task)->until = turn->time;
-	work->turns[work->count] = *turn;
-	work->turns[work->count].effects = 1;
-	work->open[thrum__place(&work->places, turn->task)] = ++work->count;
+	if (*open > 0 && grown[*open - 1].until == THRUM__OPEN)
+		grown[*open - 1].until = turn->time;
+	grown[work->count] = *turn;
+	grown[work->count].effects = 1;
+	*open = ++work->count;
 }
 
-static void note_effect(struct work *work, uint32_t task, int kind, uint32_t on)
+static void note_effect(struct thrum__odd_work *work, uint32_t task, int kind, uint32_t on)
 {
 	struct turn *turn = open_turn(work, task);
 	struct series *series;
@@ -177,23 +188,17 @@ static void note_effect(struct work *work, uint32_t task, int kind, uint32_t on)
 
 /* ---- Events ------------------------------------------------------------------------------- */
 
-static void note_run(struct work *work, uint32_t run)
+static void note_run(struct thrum__odd_work *work, uint32_t run)
 {
 	const struct thrum__model *model = work->model;
-	uint32_t task = THRUM__RUN(model, run, task);
-	struct turn turn = {.task = task,
-		.time = THRUM__RUN(model, run, start),
-		.until = THRUM__RUN(model, run, end),
-		.after = THRUM__NONE,
-		.descriptor = -1};
+	uint32_t task = THRUM__RUN(model, run, task), class;
+	struct turn turn = {.task = task, .after = THRUM__NONE, .descriptor = -1};
 	bool is_callback, ends;
 
 	work->ran[THRUM__RUN(model, run, lane)] = run;
 	if (!thrum__model_has_row(&model->tasks, task) ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD)
 		return;
-	ends = THRUM__TASK(model, task, end) >= turn.time &&
-		THRUM__TASK(model, task, end) <= THRUM__RUN(model, run, end);
 	switch (THRUM__TASK(model, task, kind)) {
 	case THRUM_KIND_HANDLE:
 	case THRUM_KIND_TIMER:
@@ -202,7 +207,14 @@ static void note_run(struct work *work, uint32_t run)
 	}
 	if (!is_callback && (open_turn(work, task) || thrum__analyse_task_is_pending(model, task)))
 		return;
-	turn.series = series_of(work, class_of(work, task), is_callback && ends, 0);
+	class = class_of(work, task);
+	if (class == THRUM__NONE)
+		return;
+	turn.time = THRUM__RUN(model, run, start);
+	turn.until = THRUM__RUN(model, run, end);
+	ends = THRUM__TASK(model, task, end) >= turn.time &&
+		THRUM__TASK(model, task, end) <= turn.until;
+	turn.series = series_of(work, class, is_callback && ends, 0);
 	begin_turn(work, &turn);
 }
 
@@ -219,7 +231,7 @@ static bool is_own_wait(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-static void note_task(struct work *work, uint32_t task)
+static void note_task(struct thrum__odd_work *work, uint32_t task)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t maker = THRUM__TASK(model, task, creator);
@@ -248,7 +260,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 }
 
 /* How often a thread's lane has waited for work. */
-static uint32_t works_of(const struct work *work, uint32_t thread)
+static uint32_t works_of(const struct thrum__odd_work *work, uint32_t thread)
 {
 	uint32_t lane = lane_of(work->model, thread);
 
@@ -256,7 +268,7 @@ static uint32_t works_of(const struct work *work, uint32_t thread)
 }
 
 /* Tells apart for what a thread waited: its sleeps at different places begin different turns. */
-static uint64_t start_of(struct work *work, uint32_t source)
+static uint64_t start_of(struct thrum__odd_work *work, uint32_t source)
 {
 	uint64_t class = class_of(work, source);
 
@@ -266,7 +278,7 @@ static uint64_t start_of(struct work *work, uint32_t source)
 }
 
 /* A thread goes on after a wait, unless it works for a descriptor. */
-static void note_read(struct work *work, uint32_t thread, uint32_t source, int64_t time)
+static void note_read(struct thrum__odd_work *work, uint32_t thread, uint32_t source, int64_t time)
 {
 	const struct thrum__model *model = work->model;
 	struct turn *before = open_turn(work, thread);
@@ -286,7 +298,8 @@ static void note_read(struct work *work, uint32_t thread, uint32_t source, int64
 }
 
 /* Whether a thread's wait is an old one that is told anew: what it made to wait for waits itself. */
-static bool is_told_anew(const struct work *work, const struct turn *turn, uint32_t source)
+static bool is_told_anew(const struct thrum__odd_work *work, const struct turn *turn,
+	uint32_t source)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t edge;
@@ -304,7 +317,7 @@ static bool is_told_anew(const struct work *work, const struct turn *turn, uint3
 }
 
 /* A task begins to wait. */
-static void note_wait(struct work *work, uint32_t task, uint32_t source)
+static void note_wait(struct thrum__odd_work *work, uint32_t task, uint32_t source)
 {
 	struct turn *turn = open_turn(work, task);
 
@@ -318,7 +331,7 @@ static void note_wait(struct work *work, uint32_t task, uint32_t source)
 		: 0;
 }
 
-static void note_edge(struct work *work, uint32_t edge)
+static void note_edge(struct thrum__odd_work *work, uint32_t edge)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
@@ -341,7 +354,8 @@ static void note_edge(struct work *work, uint32_t edge)
 }
 
 /* A thread's loop woke up. Nobody knows for which of several descriptors it does something then. */
-static void note_descriptor(struct work *work, uint32_t thread, int64_t descriptor, int64_t time)
+static void note_descriptor(struct thrum__odd_work *work, uint32_t thread, int64_t descriptor,
+	int64_t time)
 {
 	uint32_t works = works_of(work, thread);
 	struct turn *before = open_turn(work, thread);
@@ -362,7 +376,7 @@ static void note_descriptor(struct work *work, uint32_t thread, int64_t descript
 
 /* The run that set a timer, or stopped it, at a time; NONE: that isn't known. It is one of the timer's loop,
  * which isn't known of a timer that never ran and was made by a thread. */
-static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
+static uint32_t run_for(struct thrum__odd_work *work, uint32_t timer, int64_t time)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t maker = THRUM__TASK(model, timer, creator), lane = lane_of(model, timer);
@@ -381,7 +395,7 @@ static uint32_t run_for(struct work *work, uint32_t timer, int64_t time)
 		: THRUM__NONE;
 }
 
-static void note_note(struct work *work, uint32_t note)
+static void note_note(struct thrum__odd_work *work, uint32_t note)
 {
 	const struct thrum__model *model = work->model;
 	uint32_t task = THRUM__NOTE(model, note, task), run;
@@ -427,7 +441,7 @@ static int64_t time_of(const struct thrum__model *model, enum table table, uint3
 	}
 }
 
-static void note_row(struct work *work, enum table table, uint32_t row)
+static void note_row(struct thrum__odd_work *work, enum table table, uint32_t row)
 {
 	const struct thrum__model *model = work->model;
 
@@ -443,8 +457,14 @@ static void note_row(struct work *work, enum table table, uint32_t row)
 	}
 }
 
+/* The table whose next row is earlier; the first if both have one time. */
+static enum table earlier(const int64_t times[TABLES], enum table a, enum table b)
+{
+	return times[b] < times[a] ? b : a;
+}
+
 /* Goes through the rows of all tables in the order of time. */
-static void note_all(struct work *work)
+static void note_all(struct thrum__odd_work *work)
 {
 	const struct thrum__model *model = work->model;
 	const struct thrum__model_rows *rows[TABLES] = {&model->suspensions, &model->runs,
@@ -455,11 +475,11 @@ static void note_all(struct work *work)
 	for (enum table i = 0; i < TABLES; i++)
 		times[i] = rows[i]->count > 0 ? time_of(model, i, 0) : THRUM__OPEN;
 	while (work->error == 0) {
-		enum table next = 0;
+		enum table next = earlier(times, SUSPENSIONS, RUNS);
 
-		for (enum table i = 1; i < TABLES; i++)
-			if (times[i] < times[next])
-				next = i;
+		next = earlier(times, next, NOTES);
+		next = earlier(times, next, TASKS);
+		next = earlier(times, next, EDGES);
 		if (times[next] == THRUM__OPEN)
 			return;
 		note_row(work, next, at[next]++);
@@ -470,7 +490,7 @@ static void note_all(struct work *work)
 
 /* ---- The answer --------------------------------------------------------------------------- */
 
-static void count_effects(struct work *work)
+static void count_effects(struct thrum__odd_work *work)
 {
 	for (uint32_t t = 0; t < work->count; t++) {
 		struct turn *turn = &work->turns[t];
@@ -489,7 +509,7 @@ static void count_effects(struct work *work)
 }
 
 /* Whether a turn is over. One that goes on at the end is if its thread waits as after the turn before. */
-static bool is_over(const struct work *work, const struct turn *turn)
+static bool is_over(const struct thrum__odd_work *work, const struct turn *turn)
 {
 	const struct turn *before = turn->before > 0 ? &work->turns[turn->before - 1] : NULL;
 
@@ -501,7 +521,8 @@ static bool is_over(const struct work *work, const struct turn *turn)
 
 /* Whether it is sure that a turn lacks an effect. Nobody tells of signals that no task hears, or of what
  * comes before an object is known. Any thread may be the last that comes to a barrier. */
-static bool is_sure(const struct work *work, const struct effect *effect, const struct turn *turn)
+static bool is_sure(const struct thrum__odd_work *work, const struct effect *effect,
+	const struct turn *turn)
 {
 	const struct thrum__model *model = work->model;
 	int64_t until = turn->until < model->end ? turn->until : model->end;
@@ -524,8 +545,8 @@ static bool is_sure(const struct work *work, const struct effect *effect, const 
 
 /* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Returns
  * false if the latest is no later than all with b, or if there are too many. */
-static bool find_turns(const struct work *work, const struct series *series, unsigned a, unsigned b,
-	struct thrum__odd *odd)
+static bool find_turns(const struct thrum__odd_work *work, const struct series *series, unsigned a,
+	unsigned b, struct thrum__odd *odd)
 {
 	const struct effect *effect = &series->of[b - 1];
 	unsigned looked = 0;
@@ -558,8 +579,10 @@ static bool find_turns(const struct work *work, const struct series *series, uns
 	return odd->count == 1 || (odd->count > 0 && odd->with / WITH_TIMES >= odd->count);
 }
 
-/* The oddest thing of a series: what all its turns have comes first, then what most of them have. */
-static void find_in(const struct work *work, const struct series *series, struct thrum__odd *found)
+/* The oddest thing of a series: what all its turns have comes first, then what most of them have. Unless `on`
+ * is NONE, only effects on that task count. */
+static void find_in(const struct thrum__odd_work *work, const struct series *series, uint32_t on,
+	struct thrum__odd *found)
 {
 	struct thrum__odd odd;
 
@@ -571,7 +594,7 @@ static void find_in(const struct work *work, const struct series *series, struct
 			if (a == b || with < WITH_MIN || is_vague(work, &series->of[b - 1]) ||
 				(a > 0 && is_vague(work, &series->of[a - 1])) ||
 				with == series->both[a][a] ||
-				(work->on != THRUM__NONE && series->of[b - 1].on != work->on) ||
+				(on != THRUM__NONE && series->of[b - 1].on != on) ||
 				(found->count > 0 && with <= found->with))
 				continue;
 			if (find_turns(work, series, a, b, &odd))
@@ -579,8 +602,8 @@ static void find_in(const struct work *work, const struct series *series, struct
 		}
 }
 
-static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__odd *found,
-	uint32_t max)
+static uint32_t find_odd(const struct thrum__odd_work *work, uint32_t on, int64_t before,
+	struct thrum__odd *found, uint32_t max)
 {
 	uint32_t count = 0;
 
@@ -590,7 +613,7 @@ static uint32_t find_odd(const struct work *work, int64_t before, struct thrum__
 
 		if (work->series[i].turns <= WITH_MIN)
 			continue;
-		find_in(work, &work->series[i], &odd);
+		find_in(work, &work->series[i], on, &odd);
 		if (odd.count == 0 || odd.time[0] >= before)
 			continue;
 		for (at = count; at > 0 && found[at - 1].time[0] < odd.time[0]; at--)
@@ -623,37 +646,63 @@ static bool is_whole(const struct thrum__model *model)
 		thrum__model_unrecorded_until(model, THRUM__PART_SWITCH) < 0;
 }
 
-int thrum__analyse_odd(const struct thrum__model *model, uint32_t on, int64_t before,
+static void free_work(struct thrum__odd_work *work)
+{
+	if (!work)
+		return;
+	thrum__analyse_places_free(&work->places);
+	thrum__base_keys_free(&work->classes);
+	thrum__base_keys_free(&work->keys);
+	free(work->series);
+	free(work->turns);
+	free(work->known);
+	free(work->open);
+	free(work->is_vague);
+	free(work->ran);
+	free(work->rested);
+	free(work);
+}
+
+/* Sorts all turns into series. Returns NULL if there is no memory. */
+static struct thrum__odd_work *make_work(const struct thrum__model *model)
+{
+	struct thrum__odd_work *work = calloc(1, sizeof *work);
+	size_t lanes = (size_t)model->lane_count + 1;
+
+	if (!work || thrum__analyse_places_make(model, &work->places) < 0) {
+		free(work);
+		return NULL;
+	}
+	work->model = model;
+	work->known = calloc(KNOWN, sizeof *work->known);
+	work->open = calloc((size_t)work->places.count + 1, sizeof *work->open);
+	work->ran = malloc(lanes * sizeof *work->ran);
+	work->rested = calloc(lanes, sizeof *work->rested);
+	if (work->known && work->open && work->ran && work->rested) {
+		memset(work->ran, 0xff, lanes * sizeof *work->ran);
+		note_all(work);
+		count_effects(work);
+	} else {
+		work->error = -THRUM_E_MEMORY;
+	}
+	if (work->error == 0)
+		return work;
+	free_work(work);
+	return NULL;
+}
+
+int thrum__analyse_odd(struct thrum__odd_search *search, uint32_t on, int64_t before,
 	struct thrum__odd *odd, uint32_t max)
 {
-	struct work work = {.model = model, .on = on};
-	int result = 0;
-
-	if (!is_whole(model))
+	if (!search->work && !is_whole(search->model))
 		return 0;
-	if (thrum__analyse_places_make(model, &work.places) < 0)
-		return -THRUM_E_MEMORY;
-	work.of = calloc((size_t)work.places.count + 1, sizeof *work.of);
-	work.open = calloc((size_t)work.places.count + 1, sizeof *work.open);
-	work.ran = malloc(((size_t)model->lane_count + 1) * sizeof *work.ran);
-	work.rested = calloc((size_t)model->lane_count + 1, sizeof *work.rested);
-	if (work.of && work.open && work.ran && work.rested) {
-		memset(work.ran, 0xff, ((size_t)model->lane_count + 1) * sizeof *work.ran);
-		note_all(&work);
-		count_effects(&work);
-		result = work.error < 0 ? work.error : (int)find_odd(&work, before, odd, max);
-	} else {
-		result = -THRUM_E_MEMORY;
-	}
-	thrum__analyse_places_free(&work.places);
-	thrum__base_keys_free(&work.classes);
-	thrum__base_keys_free(&work.keys);
-	free(work.series);
-	free(work.turns);
-	free(work.of);
-	free(work.open);
-	free(work.is_vague);
-	free(work.ran);
-	free(work.rested);
-	return result;
+	if (!search->work)
+		search->work = make_work(search->model);
+	return search->work ? (int)find_odd(search->work, on, before, odd, max) : -THRUM_E_MEMORY;
+}
+
+void thrum__analyse_odd_free(struct thrum__odd_search *search)
+{
+	free_work(search->work);
+	search->work = NULL;
 }

@@ -41,12 +41,21 @@ struct thrum__odd {
 	int64_t descriptor; /* threads: the one by which they woke up; -1: none */
 };
 
+/* A search, which may be asked several times. Set only the model, which must outlive it and not change. */
+struct thrum__odd_search {
+	const struct thrum__model *model;
+	struct thrum__odd_work *work; /* all turns in their series; NULL until somebody asks */
+};
+
 /*
  * Finds up to `max` series whose latest odd turn began before a time, the latest one first; unless `on` is
  * NONE, only those whose effect is on that task. None if events are missing. Returns how many there are,
- * or -THRUM_E_MEMORY. O(events).
+ * or -THRUM_E_MEMORY. The first call takes O(events).
  */
-THRUM__MUST_USE int thrum__analyse_odd(const struct thrum__model *, uint32_t on, int64_t before,
+THRUM__MUST_USE int thrum__analyse_odd(struct thrum__odd_search *, uint32_t on, int64_t before,
 	struct thrum__odd *, uint32_t max);
+
+/* Frees what the search holds. */
+void thrum__analyse_odd_free(struct thrum__odd_search *);
 
 #endif

@@ -5,9 +5,8 @@
 #include "analyse/graph.h"
 #include "base/array.h"
 
-#define LOOK_BACK \
-	4096       /* edges of an object that are searched for its waiters, from the latest back */
-#define WAITERS 16 /* that are told apart */
+#define LOOK_BACK 4096 /* edges of an object that are searched for its waiters, the latest first */
+#define WAITERS 16     /* that are told apart */
 
 /* A wait edge of a pending task for one that is pending. */
 struct candidate {

@@ -163,8 +163,9 @@ struct thrum__header {
 	/* Only a copy that the host of a virtual machine has made knows it. */
 	struct thrum__host_clock host_clock;
 	struct thrum__realtime_error realtime_error; /* of 0 in older recordings */
-	/* When the file was made, ns of CLOCK_REALTIME. If its file system still says so, the process was
-	 * alive when the file was last changed: see thrum__port_witness_begin. 0: that tells nothing. */
+	/* When the file was made, ns of CLOCK_REALTIME. If its file system still says so, and the state is
+	 * THRUM__RECORDING, the file's time of change tells when the process was last alive: see
+	 * thrum__port_witness_begin. 0: that tells nothing. */
 	uint64_t born;
 	struct thrum__section witness; /* of size 0 in older recordings */
 };

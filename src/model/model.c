@@ -315,22 +315,25 @@ const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model 
 	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
 }
 
+#define OUTSIDE " outside"
+
 bool thrum__model_is_reason(const struct thrum__model *m, uint32_t string, const char *reason)
 {
 	const char *text = thrum__model_string(m, string, NULL);
 	size_t size = strlen(reason);
 
-	return strncmp(text, reason, size) == 0 &&
-		(!text[size] || strncmp(text + size, ": ", 2) == 0);
+	if (strncmp(text, reason, size) != 0)
+		return false;
+	if (strncmp(text + size, OUTSIDE, strlen(OUTSIDE)) == 0)
+		size += strlen(OUTSIDE);
+	return !text[size] || strncmp(text + size, ": ", 2) == 0;
 }
 
 const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)
 {
 	static const char main_context[] = "main context";
-	uint32_t name = THRUM__TASK(m, task, name);
+	uint32_t name = thrum__model_label(m, task);
 
-	if (name == THRUM__NONE)
-		name = THRUM__TASK(m, task, inherited);
 	if (name != THRUM__NONE || !m->is_mirage || THRUM__TASK(m, task, id) != 0)
 		return thrum__model_string(m, name, size);
 	if (size)

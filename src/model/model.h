@@ -540,8 +540,8 @@ int64_t thrum__model_kept_from(const struct thrum__model *, int64_t from, int64_
  */
 const char *thrum__model_string(const struct thrum__model *, uint32_t string, size_t *size);
 
-/* Whether a string is this reason for a suspension, also if a place follows, as in "wait for work: poll in
- * main". */
+/* Whether a string is this reason for a suspension, also if it says that the wait is for the outside, and if a
+ * place follows, as in "wait for work outside: poll in main". */
 bool thrum__model_is_reason(const struct thrum__model *, uint32_t string, const char *reason);
 
 /*
@@ -673,6 +673,14 @@ static inline bool thrum__model_is_gone(const struct thrum__model *model, uint32
 	return model->has_live && THRUM__TASK(model, task, created) < model->whole &&
 		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LIVE | THRUM__TASK_PREEXISTING)) &&
 		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
+}
+
+/* The string of a task's last label, or else of those of the tasks that became it; or NONE. */
+static inline uint32_t thrum__model_label(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t label = THRUM__TASK(model, task, name);
+
+	return label != THRUM__NONE ? label : THRUM__TASK(model, task, inherited);
 }
 
 #endif

@@ -387,10 +387,8 @@ void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint6
 	unite_sets(m, task, heir);
 	if (THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SHOULD_RESOLVE;
-	uint32_t name = THRUM__TASK(m, task, name);
+	uint32_t name = thrum__model_label(m, task);
 
-	if (name == THRUM__NONE)
-		name = THRUM__TASK(m, task, inherited);
 	if (name != THRUM__NONE)
 		THRUM__TASK(m, heir, inherited) = name;
 	/* The heir goes on with its creator's work: that is no waking. */

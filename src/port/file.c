@@ -2,7 +2,9 @@
 /*
  * A recording's file. The file is completed under a temporary name and then renamed, so that nobody
  * ever sees half of it. While names are checked and changed, the directory is locked (flock)
- * against other programs that do the same.
+ * against other programs that do the same. Somebody may hold that lock for ever, so a start waits for it
+ * only for a while; without it, an older recording is locked while it is replaced, and no name is taken
+ * that isn't free any more.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,6 +26,9 @@
 #define LOCK_BYTE ((off_t)1 << 61)
 #define NAMES_MAX 99 /* of one process for one path */
 #define TEMPORARY ".thrum~"
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
 
 /* An entry of a directory, as the kernel gives it. */
 struct entry {
@@ -163,30 +168,60 @@ bool thrum__port_file_is_locked(int fd)
 	return lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
+/* Whether `fd` is the file of this name, and nobody else is replacing it. Then it stays locked (flock). */
+static bool lock_old(int directory, const char *name, int fd)
+{
+	struct stat held, named;
+
+	/* A file system without such locks is no reason to take another name. */
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return false;
+	return fstat(fd, &held) == 0 &&
+		fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+/* Closes the file that was to be replaced. A child forked meanwhile shares its lock: closing alone
+ * would leave it locked. */
+static void close_old(struct thrum__port_file *file)
+{
+	if (file->old < 0)
+		return;
+	flock(file->old, LOCK_UN);
+	close(file->old);
+	file->old = -1;
+}
+
+/* Judges the file at the path, which has this size; `file->old` is that file, opened. */
+static enum thrum__port_claim judge_old(struct thrum__port_file *file, off_t size)
+{
+	ssize_t n = read(file->old, file->scratch, sizeof file->scratch);
+
+	if (n <= 0)
+		return n == 0 && size == 0 ? THRUM__PORT_OURS : THRUM__PORT_FOREIGN;
+	return file->look(file->scratch, (size_t)n, thrum__port_file_is_locked(file->old));
+}
+
 /* Returns 0 if the name may be used, 1 if it is in use, else a negative enum thrum_error. */
-static int check_name(struct thrum__port_file *file, thrum__port_look *look)
+static int check_name(struct thrum__port_file *file)
 {
 	const char *name = base_name(file->path);
 	struct stat st;
 
+	close_old(file);
+	file->replaces = false;
 	if (fstatat(file->directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : error_of(errno);
 	if (S_ISLNK(st.st_mode))
 		return -THRUM_E_SYMLINK;
 	if (!S_ISREG(st.st_mode))
 		return -THRUM_E_EXISTS;
-	if (st.st_size == 0)
-		return 0;
-	int fd = openat(file->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return error_of(errno);
-	ssize_t n = read(fd, file->scratch, sizeof file->scratch);
-	bool is_locked = thrum__port_file_is_locked(fd);
-
-	close(fd);
-	switch (n <= 0 ? THRUM__PORT_FOREIGN : look(file->scratch, (size_t)n, is_locked)) {
-	case THRUM__PORT_OURS: return 0;
+	file->replaces = true;
+	file->old = openat(file->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (file->old < 0)
+		return st.st_size == 0 ? 0 : error_of(errno);
+	switch (judge_old(file, st.st_size)) {
+	case THRUM__PORT_OURS: return lock_old(file->directory, name, file->old) ? 0 : 1;
 	case THRUM__PORT_IN_USE: return 1;
 	case THRUM__PORT_REFUSED: return -THRUM_E_IN_USE;
 	default: return -THRUM_E_EXISTS;
@@ -194,10 +229,12 @@ static int check_name(struct thrum__port_file *file, thrum__port_look *look)
 }
 
 /* Appends .PID, or .PID.2 and so on, to the path if it is in use. */
-static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
+static int choose_name(struct thrum__port_file *file)
 {
-	size_t length = strlen(file->path), room = sizeof file->path - length;
-	int taken = check_name(file, look);
+	size_t length = file->length, room = sizeof file->path - length;
+
+	file->path[length] = '\0';
+	int taken = check_name(file);
 
 	for (int i = 1; taken == 1 && i <= NAMES_MAX; i++) {
 		size_t size = (size_t)snprintf(file->path + length, room, i == 1 ? ".%u" : ".%u.%d",
@@ -205,7 +242,7 @@ static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 
 		if (size >= room)
 			return -THRUM_E_ARGUMENT;
-		taken = check_name(file, look);
+		taken = check_name(file);
 	}
 	return taken == 1 ? -THRUM_E_EXISTS : taken;
 }
@@ -302,7 +339,8 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 {
 	int error = 0;
 
-	file->fd = file->directory = -1;
+	file->fd = file->directory = file->old = -1;
+	file->look = look;
 	if (!path)
 		error = make_default_path(file);
 	else if (!expand_path(file->path, sizeof file->path, path) || !*base_name(file->path))
@@ -312,7 +350,8 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 	file->directory = open_directory(file);
 	if (file->directory < 0)
 		return file->directory;
-	error = choose_name(file, look);
+	file->length = strlen(file->path);
+	error = choose_name(file);
 	if (!error && !may_have_size(size))
 		error = -THRUM_E_SPACE;
 	if (!error) {
@@ -371,22 +410,45 @@ static void close_all(struct thrum__port_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
+	close_old(file);
 	if (file->directory >= 0) {
-		/* A child forked meanwhile shares the lock: closing alone would leave it locked. */
+		/* As for close_old(). */
 		flock(file->directory, LOCK_UN);
 		close(file->directory);
 	}
 	file->fd = file->directory = -1;
 }
 
+/* Gives the file its name. Returns 0, 1 if the name was free and isn't any more, or a negative
+ * enum thrum_error. */
+static int rename_temporary(const struct thrum__port_file *file)
+{
+	const char *name = base_name(file->path);
+	int at = file->directory;
+
+	if (!file->replaces) {
+		if (!syscall(SYS_renameat2, at, file->temporary, at, name, RENAME_NOREPLACE))
+			return 0;
+		if (errno == EEXIST)
+			return 1;
+	}
+	/* Some file systems know no such rule. */
+	return renameat(at, file->temporary, at, name) ? error_of(errno) : 0;
+}
+
 int thrum__port_file_commit(struct thrum__port_file *file)
 {
-	int error = 0;
+	int error = rename_temporary(file);
 
-	if (renameat(file->directory, file->temporary, file->directory, base_name(file->path))) {
-		error = error_of(errno);
-		unlinkat(file->directory, file->temporary, 0);
+	for (int tries = 0; error == 1 && tries < NAMES_MAX; tries++) {
+		error = choose_name(file);
+		if (!error)
+			error = rename_temporary(file);
 	}
+	if (error == 1)
+		error = -THRUM_E_EXISTS;
+	if (error)
+		unlinkat(file->directory, file->temporary, 0);
 	close_all(file);
 	return error;
 }

@@ -168,20 +168,6 @@ bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here);
 /* ---- The recording's file ------------------------------------------------------------------- */
 
 /*
- * Make it with thrum__port_file_create, fill it through thrum__port_file_map or
- * thrum__port_file_write, then give it its name with thrum__port_file_commit or drop it with
- * thrum__port_file_abandon.
- */
-struct thrum__port_file {
-	char path[4096];      /* its path once it is committed */
-	char temporary[4096]; /* its name until then, in the same directory */
-	int directory;        /* a descriptor, locked */
-	int fd;
-	bool is_locked;                  /* by thrum__port_file_lock */
-	_Alignas(64) char scratch[4096]; /* here, so that a small stack suffices */
-};
-
-/*
  * Mark a file as being written. The lock is that of the open file, which its mappings share: so it
  * needs no open descriptor, and the kernel releases it when the process ends in any way or executes
  * another program. It is seen from all containers. A file system may know no locks: then the file
@@ -201,6 +187,24 @@ enum thrum__port_claim {
 /* Judges a file by its first `size` bytes, at most 4096, and by whether it is locked; `head` is
  * aligned to 64 bytes. */
 typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size, bool is_locked);
+
+/*
+ * Make it with thrum__port_file_create, fill it through thrum__port_file_map or
+ * thrum__port_file_write, then give it its name with thrum__port_file_commit or drop it with
+ * thrum__port_file_abandon.
+ */
+struct thrum__port_file {
+	char path[4096];      /* its path once it is committed */
+	char temporary[4096]; /* its name until then, in the same directory */
+	size_t length;        /* of the path without .PID */
+	thrum__port_look *look;
+	int directory; /* a descriptor, locked if nobody else held its lock for long */
+	int fd;
+	int old;        /* the file that it replaces, locked likewise; -1: not opened */
+	bool replaces;  /* a file has its path so far */
+	bool is_locked; /* by thrum__port_file_lock */
+	_Alignas(64) char scratch[4096]; /* here, so that a small stack suffices */
+};
 
 /*
  * Makes a new file of `size` bytes and mode 0600 under a temporary name beside `path`. In the path,
@@ -240,8 +244,9 @@ void thrum__port_witness_end(void);
 /* Tells when a file was made and when it was last changed, in ns since 1970. False: its file system doesn't
  * tell, or somebody has set the time to a later one. A copy was made later than its original. */
 bool thrum__port_file_times(int fd, uint64_t *born, uint64_t *changed);
-/* Renames the file to its path, in the place of an older recording, and closes it. Removes the file
- * if the renaming fails. */
+/* Renames the file to its path, in the place of an older recording, and closes it. If somebody has taken
+ * that path since, it gets another one, as in thrum__port_file_create. Removes the file if the renaming
+ * fails. */
 int thrum__port_file_commit(struct thrum__port_file *);
 /* Removes the file and closes it. */
 void thrum__port_file_abandon(struct thrum__port_file *);

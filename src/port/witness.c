@@ -91,9 +91,13 @@ uint64_t thrum__port_witness_begin(const struct thrum__port_file *file, uint64_t
 		return 0;
 	pthread_mutex_t *mutex = (pthread_mutex_t *)(void *)(held.page + size - MARK);
 
-	if (take(mutex))
+	if (take(mutex)) {
 		held.mutex = mutex;
-	return held.mutex && map_page(file, offset) ? born : 0;
+		return map_page(file, offset) ? born : 0;
+	}
+	/* The file's lock goes with its last mapping. */
+	thrum__port_detach(held.page, size);
+	return 0;
 }
 
 void thrum__port_witness_end(void)
@@ -103,7 +107,6 @@ void thrum__port_witness_end(void)
 	/* Only its holder can release it. A child may look like its parent's thread. */
 	bool is_released = held.pid == thrum__port_pid() && pthread_mutex_unlock(held.mutex) == 0;
 
-	/* The file's lock goes with its last mapping. */
 	thrum__port_detach(held.page, thrum__port_page_size());
 	held.mutex = NULL;
 	if (!is_released)

@@ -79,23 +79,27 @@ static int open_again(const char *file, const struct thrum__input *input)
 	return -THRUM_E_SYSTEM;
 }
 
+/* Writes the header from the time of the end on. */
+static int write_end(struct thrum__source_change *change)
+{
+	const struct thrum__header *header = &change->header;
+
+	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
+		&header->ended, sizeof *header - offsetof(struct thrum__header, ended));
+}
+
 /* Notes in the header when a process that nobody saw die was last alive. The file tells that only until it is
  * changed. */
 static int keep_witnessed(struct thrum__source_change *change, uint64_t ticks)
 {
 	struct thrum__header *header = &change->header;
-	int error;
 
 	if (ticks == 0)
 		return 0;
 	header->born = 0;
 	if (ticks > atomic_load(&header->ended))
 		atomic_store(&header->ended, ticks);
-	error = thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
-		&header->ended, sizeof header->ended);
-	return error ? error
-		     : thrum__source_write_at(&change->fd, offsetof(struct thrum__header, born),
-			       &header->born, sizeof header->born);
+	return write_end(change);
 }
 
 static int change_file(const char *file, struct thrum__source_change *change,
@@ -196,8 +200,7 @@ static int note_end(struct thrum__source_change *change)
 		return 0;
 	atomic_store(&header->ending, end->ending);
 	atomic_store(&header->ending_code, end->code);
-	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
-		&header->ended, sizeof *header - offsetof(struct thrum__header, ended));
+	return write_end(change);
 }
 
 int thrum_trace_note_end(const char *file, enum thrum_ending ending, int code,

@@ -138,8 +138,9 @@ int thrum__source_header(const struct thrum__input *, struct thrum__header *,
  * another machine, returns the latest time that this one was told. */
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
 
-/* Returns the recording's clock, in ticks, at the latest time at which a process that nobody saw die was
- * alive for sure, as its file tells: see thrum__port_witness_begin. 0: it doesn't. */
+/* Returns the recording's clock, in ticks, at the latest time at which a process that didn't stop its
+ * recording was alive, as the file's time of change tells: see thrum__port_witness_begin. 0: it doesn't.
+ * Wrong if somebody has touched the file since. */
 uint64_t thrum__source_ticks_witnessed(const struct thrum__input *);
 /* Tells whether a process may still write to the recording with this header. */
 bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);

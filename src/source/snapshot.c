@@ -78,6 +78,7 @@ uint64_t thrum__source_ticks_witnessed(const struct thrum__input *input)
 	uint64_t born, changed, ended;
 
 	if (thrum__source_header(input, &header, NULL) != 0 || header.born == 0 ||
+		atomic_load(&header.state) != THRUM__RECORDING ||
 		thrum__format_read_clocks(input, &header) != 0)
 		return 0;
 	latest = thrum__format_latest_clock(&header);

@@ -256,14 +256,12 @@ static bool match_origin(struct thrum__words_match *match, const struct thrum__m
 bool thrum__words_match_task(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t task)
 {
-	uint32_t name = THRUM__TASK(model, task, name), failure = THRUM__TASK(model, task, failure);
+	uint32_t failure = THRUM__TASK(model, task, failure);
 	int bits;
 
 	if (!thrum__words_conditions_meet(&match->conditions, model, task))
 		return false;
-	if (name == THRUM__NONE)
-		name = THRUM__TASK(model, task, inherited);
-	bits = bits_of(match, model, name);
+	bits = bits_of(match, model, thrum__model_label(model, task));
 	return bits & IS_FOUND || (bits & IS_EMPTY && match_kind(match, model, task)) ||
 		match_origin(match, model, task) ||
 		(failure != THRUM__NONE && thrum__words_match_string(match, model, failure));

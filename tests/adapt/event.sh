@@ -44,6 +44,17 @@ for case in flush limit patience rest known nap; do
 	has "marks-$case" why '^no findings'
 done
 
+# Bytes that a callback left, and its healthy likes.
+same parts "$programs/event_marks" parts
+has parts why "^never resolved"
+left='10 bytes of socket [0-9]+, left by bufferevent (on_message|event_marks\+0x)'
+has parts why "(ask|read from socket).*: Waits for .$left"
+for case in all later helper; do
+	same "parts-$case" "$programs/event_marks" "parts-$case"
+	"$THRUM" dump "parts-$case.thrum" | grep 'left by bufferevent' && wrong "$case: the bytes are taken"
+	has "parts-$case" why '^no findings'
+done
+
 # Nothing of libevent without its adapter.
 "$THRUM" record -o less.thrum --without=event -- "$programs/event" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'bufferevent' && wrong "--without=event records libevent"

@@ -64,11 +64,23 @@ same glib_left "$programs/glib_context"
 has glib_left why 'pop of the main context that was pushed by (probe|begin|glib_context\+0x)[^:]*. never resolves'
 same glib_main "$programs/glib_context" main
 has glib_main why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
-for case in fine later own; do
+same glib_default "$programs/glib_context" default
+has glib_default why '^never resolved \(possible\): .own. never resolves'
+has glib_default why 'timeout (finish|glib_context\+0x)[^:]*: Waits for .run of the default main context'
+for case in fine later own served; do
 	same "glib_$case" "$programs/glib_context" "$case"
 	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "contexts, $case: $(cat why.out)"
 done
 has glib_later dump 'resolve .*pop of the main context'
+has glib_served dump 'resolve .*run of the default main'
+
+# The loop joins a thread that asks the loop.
+same glib_asked "$programs/glib_asked"
+has glib_asked why '^deadlock'
+has glib_asked why 'Waits for .asker.; .*end_asker'
+has glib_asked why '(idle|source) (answer|glib_asked\+0x)[^:]*: .* needs the thread'
+same glib_answered "$programs/glib_asked" fine
+"$THRUM" why glib_answered.thrum >why.out 2>&1 || wrong "a loop that is asked: $(cat why.out)"
 
 # An idle pool, and a GTask that is open at the end, are no findings.
 same glib_idle "$programs/glib_idle"

@@ -81,6 +81,12 @@ has left why "eventfd [0-9]+.* $open, 5 like it closed by (close_progress|uv_asy
 same closed "$programs/uv_async" closed
 has closed why '^no findings'
 
+# A thread asks a loop that has ended.
+same over "$programs/uv_async" over
+has over why 'async (on_question|uv_async\+0x[0-9a-f]+): Waits for .run of a loop, as uv_run has returned in (run_out|uv_async\+0x)'
+same anew "$programs/uv_async" anew
+has anew why '^no findings'
+
 # Only a timer goes on: that is told, but is no finding. A server may be idle.
 for case in client server; do
 	same "ticks-$case" "$programs/uv_ticks" "$case"

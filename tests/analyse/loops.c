@@ -126,12 +126,63 @@ static void the_last_of_its_sort_keeps_a_loop(void **state)
 	expect_last(3, "answer", "5500 create 1 20 timer\n5500 label 20 \"retry\n", false);
 }
 
+/* The thread 2 makes a task at 100 ms, which waits for a run of the default context. Main joins the thread,
+ * whose loop has a timer. Expects a step for the task, or none. */
+static void expect_unrun(const char *task, const char *more, bool is_told)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	uint32_t told = 0;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"service\n"
+		   "0 @1 create - 3 thread\n0 @1 switch 2\n1" MS "@1 create 2 10 timer\n"
+		   "90" MS "should-resolve 2\n90" MS "wait 1 2\n90" MS "suspend \"blocked\n"
+		   "100" MS "@1 create 2 12 task\n100" MS
+		   "@1 label 12 \"run of the default main context\n");
+	story_tell("100" MS "@1 create 2 11 %s\n100" MS "@1 wait 11 12\n%s", task, more);
+	for (int ms = 110; ms < 1500; ms += 10)
+		story_tell("%d" MS "@1 switch 10\n%d" MS "@1 switch 2\n%d" MS
+			   "@1 suspend \"wait for work\n%d" MS "@1 resume\n",
+			ms, ms, ms, ms + 9);
+	story_tell("1500" MS "@1 suspend \"wait for work\n");
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		told += findings.findings[i].steps[0].kind == THRUM__STEP_WAITS_FOR &&
+			findings.findings[i].steps[0].task == story_task(model, 11);
+	assert_int_equal(findings.count, is_told);
+	assert_int_equal(told, is_told);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void nobody_runs_the_default_context(void **state)
+{
+	const char *timer = "timer\n100" MS "@1 due 11 =10000000";
+
+	(void)state;
+	expect_unrun(timer, "", true);
+	expect_unrun("handle\n100" MS "@1 label 11 \"idle finish\n100" MS "@1 ready 2 11", "",
+		true);
+	/* It isn't due yet, nothing tells that it should have come, or somebody ran it. */
+	expect_unrun("timer\n100" MS "@1 due 11 =1000000000", "", false);
+	expect_unrun("handle\n100" MS "@1 label 11 \"idle finish", "", false);
+	expect_unrun(timer, "105" MS "@1 switch 11\n105" MS "@1 switch 2\n", false);
+	/* Something may come from outside. */
+	expect_unrun(timer, "105" MS "@1 create 2 13 handle\n105" MS "@1 label 13 \"listen\n",
+		false);
+	/* Somebody runs the context now. */
+	expect_unrun(timer, "105" MS "@1 resolve 2 12\n", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(a_loop_may_go_on),
 		cmocka_unit_test(the_last_of_its_sort_keeps_a_loop),
+		cmocka_unit_test(nobody_runs_the_default_context),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

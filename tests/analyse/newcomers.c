@@ -31,7 +31,7 @@ static void begin(void)
 {
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
-		   "0 create 1 3 condition\n0 label 3 \"filled\n"
+		   "0 create 1 3 condition =7\n0 label 3 \"filled\n"
 		   "0 @1 create - 2 thread\n0 @1 label 2 \"reader\n0 @1 switch 2\n");
 }
 
@@ -102,8 +102,15 @@ static void accept_some(int times)
 	}
 }
 
-/* Nobody ever signalled the condition. That may be right as long as nothing comes from the outside. */
-static void nothing_has_come(void **state)
+/* Another condition that was made at the same place, and that main has signalled. */
+static void signal_like(void)
+{
+	story_tell("1" MS "create 1 9 condition =7\n2" MS "signal 1 9 =1\n");
+}
+
+/* Nobody ever signalled the condition. That may be right as long as others wait for the outside: nothing that came
+ * from there need have been for this one. */
+static void nobody_has_signalled(void **state)
 {
 	(void)state;
 	begin();
@@ -113,7 +120,14 @@ static void nothing_has_come(void **state)
 	begin();
 	accept_some(2);
 	join();
+	expect(0);
+	/* Those who signal know such conditions. */
+	begin();
+	signal_like();
+	accept_some(2);
+	join();
 	expect(1);
+	/* Nobody waits for the outside. */
 	begin();
 	join();
 	expect(1);
@@ -124,7 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_else),
 		cmocka_unit_test(the_server_hands_over),
-		cmocka_unit_test(nothing_has_come),
+		cmocka_unit_test(nobody_has_signalled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

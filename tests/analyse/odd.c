@@ -57,9 +57,15 @@ static void ask(int at, bool is_heard, bool is_answered)
 
 static int find(struct thrum__odd *odd, struct thrum__model **model, uint32_t max)
 {
+	struct thrum__odd_search search;
+	int count;
+
 	story_tell("10000 log 1 \"end\n");
 	*model = story_model(story_told(), false);
-	return thrum__analyse_odd(*model, THRUM__NONE, 10000, odd, max);
+	search = (struct thrum__odd_search){.model = *model};
+	count = thrum__analyse_odd(&search, THRUM__NONE, 10000, odd, max);
+	thrum__analyse_odd_free(&search);
+	return count;
 }
 
 static void expect_none(void)
@@ -73,6 +79,7 @@ static void expect_none(void)
 
 static void tells_last_run(void **state)
 {
+	struct thrum__odd_search search;
 	struct thrum__model *model;
 	struct thrum__odd odd;
 
@@ -90,10 +97,15 @@ static void tells_last_run(void **state)
 	assert_int_equal(odd.on, story_task(model, 16));
 	assert_int_equal(odd.given, THRUM__EFFECT_NONE);
 	assert_int_equal(odd.descriptor, -1);
+	/* One search is asked several times. */
+	search = (struct thrum__odd_search){.model = model};
 	/* It began at that time, and not before. */
-	assert_int_equal(thrum__analyse_odd(model, THRUM__NONE, 700, &odd, 1), 0);
+	assert_int_equal(thrum__analyse_odd(&search, THRUM__NONE, 700, &odd, 1), 0);
+	assert_int_equal(thrum__analyse_odd(&search, THRUM__NONE, 701, &odd, 1), 1);
 	/* It isn't about that task. */
-	assert_int_equal(thrum__analyse_odd(model, story_task(model, 4), 10000, &odd, 1), 0);
+	assert_int_equal(thrum__analyse_odd(&search, story_task(model, 4), 10000, &odd, 1), 0);
+	assert_int_equal(thrum__analyse_odd(&search, story_task(model, 16), 10000, &odd, 1), 1);
+	thrum__analyse_odd_free(&search);
 	thrum__model_destroy(model);
 }
 
@@ -342,6 +354,7 @@ static void serve(int at, bool is_answered, bool is_late)
 static unsigned count_left_out(void)
 {
 	struct thrum__model *model;
+	struct thrum__odd_search search;
 	struct thrum__findings findings;
 	unsigned count = 0;
 
@@ -349,7 +362,9 @@ static unsigned count_left_out(void)
 	model = story_model(story_told(), false);
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_true(findings.count > 0);
-	thrum__why_add_left_out(model, &findings);
+	search = (struct thrum__odd_search){.model = model};
+	thrum__why_add_left_out(&search, &findings);
+	thrum__analyse_odd_free(&search);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned at = 0; at < findings.findings[i].step_count; at++) {
 			const struct thrum__step *step = &findings.findings[i].steps[at];

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """The desktop viewer with programs that are recording, and with bad files."""
 
+import contextlib
 import os
 import re
 import signal
@@ -131,12 +132,30 @@ def switches_categories(desktop):
         is_quiet(viewer)
 
 
+def scroll_to(viewer, name, scroller):
+    """Turns the wheel until a row of a list is seen whole."""
+    for _ in range(200):
+        (_, top, _, height), (_, view, _, room) = (viewer.wait_seen(widget)[1]
+                                                   for widget in (name, scroller))
+        if view <= top and top + height <= view + room:
+            return
+        viewer.wheel(scroller, 1 if top < view else -1)
+    raise AssertionError(f"{name} can't be scrolled to")
+
+
 def attaches(desktop):
-    with steady(desktop) as process:
+    """Others record, too; the wanted program is below those that the list has room for."""
+    with contextlib.ExitStack() as others:
+        for number in range(10):
+            file = os.path.join(desktop.folder, f"other-{number}.thrum")
+            others.enter_context(recorded(file, [program("tests", "thrum", "programs", "steady")],
+                                          THRUM_TRACE=file, THRUM_SIZE="256K"))
+        process = others.enter_context(steady(desktop))
         viewer = desktop.view()
         viewer.wait_seen("empty-attach")
         viewer.click("empty-attach")
         row = f"process-{process.pid}"
+        scroll_to(viewer, row, "attach-scroller")
         viewer.click(row)
         viewer.wait("it is followed", lambda window: seen_end(window) > 0)
         is_quiet(viewer)

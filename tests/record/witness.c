@@ -139,6 +139,26 @@ static void a_time_that_was_set(void **state)
 	assert_int_equal(lived_on(file), 0);
 }
 
+/* A recording that was stopped has an end. */
+static void a_stopped_recording(void **state)
+{
+	const char *file = make_path("stopped");
+	struct timespec now[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+	struct events before, after;
+
+	(void)state;
+	start(file);
+	thrum_stop();
+	before = events_of_file(file);
+	usleep(SLEPT);
+	assert_int_equal(utimensat(AT_FDCWD, file, now, 0), 0);
+	assert_int_equal(thrum_trace_note_end(file, THRUM_ENDING_EXITED, 0, NULL), 0);
+	after = events_of_file(file);
+	assert_int_equal(after.info.end, before.info.end);
+	events_free(&before);
+	events_free(&after);
+}
+
 static void *start_there(void *file)
 {
 	start(file);
@@ -222,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_process),
 		cmocka_unit_test(a_time_that_was_set),
+		cmocka_unit_test(a_stopped_recording),
 		cmocka_unit_test(an_ended_thread),
 		cmocka_unit_test(a_child_that_ends),
 		cmocka_unit_test(other_robust_mutexes),

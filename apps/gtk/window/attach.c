@@ -101,6 +101,7 @@ static GtkWidget *make_list(struct attach *attach)
 	gtk_list_box_set_placeholder(GTK_LIST_BOX(attach->list), empty);
 	gtk_list_box_set_activate_on_single_click(GTK_LIST_BOX(attach->list), TRUE);
 	g_signal_connect(attach->list, "row-activated", G_CALLBACK(row_activated), attach);
+	gtk_widget_set_name(scroller, "attach-scroller");
 	gtk_widget_set_vexpand(scroller, TRUE);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroller), attach->list);
 	return scroller;

@@ -121,7 +121,7 @@ static uint32_t filter_findings(const struct thrum__model *model, struct thrum__
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int write_findings(const struct load *load, const struct thrum__findings *findings,
-	const struct why_options *options, uint32_t task)
+	struct thrum__odd_search *search, const struct why_options *options, uint32_t task)
 {
 	const struct thrum__model *model = load->model;
 	bool color = output_wants_color(options->color);
@@ -157,7 +157,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		is_quiet |= why_write_lasts(&out, model);
 	if (is_quiet && task == THRUM__NONE && options->format != WHY_JSON &&
 		times_are_all(&options->times))
-		why_write_odd(&out, model, findings);
+		why_write_odd(&out, search, findings);
 	if (options->format != WHY_JSON) {
 		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 		why_write_unknown(&out, unknown);
@@ -170,13 +170,14 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 
 static int explain(const struct load *load, const struct why_options *options)
 {
+	struct thrum__odd_search search = {.model = load->model};
 	struct thrum__findings findings;
 	uint32_t task = THRUM__NONE;
 	int status = STATUS_OK;
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
-	thrum__why_add_left_out(load->model, &findings);
+	thrum__why_add_left_out(&search, &findings);
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
@@ -184,9 +185,10 @@ static int explain(const struct load *load, const struct why_options *options)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = write_findings(load, &findings, options, task);
+		status = write_findings(load, &findings, &search, options, task);
 	if (status != STATUS_FAILED)
 		input_warn(&load->input);
+	thrum__analyse_odd_free(&search);
 	thrum__why_free(&findings);
 	return status;
 }

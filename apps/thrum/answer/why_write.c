@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyse/graph.h"
-#include "analyse/odd.h"
 #include "analyse/thread.h"
 #include "answer/why.h"
 #include "base/json.h"
@@ -440,7 +439,7 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 	output_end_line(out, begin, STEP_INDENT);
 }
 
-void why_write_odd(struct output *out, const struct thrum__model *model,
+void why_write_odd(struct output *out, struct thrum__odd_search *search,
 	const struct thrum__findings *findings)
 {
 	struct thrum__odd odd[ODD_MAX];
@@ -449,14 +448,15 @@ void why_write_odd(struct output *out, const struct thrum__model *model,
 	for (uint32_t i = 0; i < findings->count; i++)
 		if (findings->findings[i].certainty != THRUM__POSSIBLE)
 			return;
-	count = thrum__analyse_odd(model, THRUM__NONE, model->end - BLOCKED_MIN, odd, ODD_MAX);
+	count = thrum__analyse_odd(search, THRUM__NONE, search->model->end - BLOCKED_MIN, odd,
+		ODD_MAX);
 
 	if (count > 0 && findings->count > 0)
 		output_text(out, "\n");
 	if (count > 0)
 		output_text(out, "Runs that left out what others like them did:\n");
 	for (int i = 0; i < count; i++)
-		write_odd(out, model, &odd[i]);
+		write_odd(out, search->model, &odd[i]);
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

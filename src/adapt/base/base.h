@@ -61,8 +61,8 @@ void thrum__adapt_find_reals(void);
 /* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it
  * jumps there: then the call seems to come from this library, which called it. */
 extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
-/* Where the program calls a library that starts a child and waits for it itself; NULL: the thread is in no
- * such call. */
+/* Where the program calls a library that starts a child and waits for it itself, or joins a thread; NULL: the
+ * thread is in no such call. */
 extern __thread const void *thrum__adapt_spawner __attribute__((tls_model("initial-exec")));
 static inline const void *thrum__adapt_spawns_at(const void *caller)
 {
@@ -80,8 +80,8 @@ struct thrum_site *thrum__adapt_site(const void *caller);
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
 
 /* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
- * one if there are too many callers. */
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller);
+ * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait. */
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside);
 
 /* Writes a number. Returns the place behind it. */
 char *thrum__adapt_put_number(char *to, uint64_t);

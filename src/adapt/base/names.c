@@ -17,6 +17,20 @@ char *thrum__adapt_put_starter(char *to, pid_t process)
 	return stpcpy(to, started);
 }
 
+char *thrum__adapt_put_killer(char *to, pid_t process)
+{
+	const void *caller;
+	int number = thrum__adapt_killed_by(process, &caller);
+	char killer[PLACE_MAX];
+
+	if (number == 0)
+		return to;
+	if (!caller)
+		return thrum__adapt_put_signal(stpcpy(to, ", killed by "), number);
+	thrum__adapt_label(killer, ", killed by", caller);
+	return stpcpy(to, killer);
+}
+
 char *thrum__adapt_put_process_name(char *to, pid_t process)
 {
 	char name[PROCESS_TEXT];
@@ -46,6 +60,10 @@ char *thrum__adapt_put_signal(char *to, int number)
 	case SIGUSR1: return stpcpy(to, "SIGUSR1");
 	case SIGUSR2: return stpcpy(to, "SIGUSR2");
 	case SIGTERM: return stpcpy(to, "SIGTERM");
+	case SIGKILL: return stpcpy(to, "SIGKILL");
+	case SIGABRT: return stpcpy(to, "SIGABRT");
+	case SIGSEGV: return stpcpy(to, "SIGSEGV");
+	case SIGPIPE: return stpcpy(to, "SIGPIPE");
 	default: return thrum__adapt_put_number(stpcpy(to, "signal "), (uint64_t)number);
 	}
 }

@@ -143,6 +143,9 @@ char *thrum__adapt_put_process(char *to, pid_t);
 char *thrum__adapt_put_process_name(char *to, pid_t);
 /* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
 char *thrum__adapt_put_starter(char *to, pid_t);
+/* Writes which signal killed a process, or who sent it, if that is known. Returns the place behind it. Room:
+ * PLACE_MAX. */
+char *thrum__adapt_put_killer(char *to, pid_t);
 /* Writes a signal's name. Returns the place behind it. */
 char *thrum__adapt_put_signal(char *to, int number);
 

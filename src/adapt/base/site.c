@@ -95,19 +95,20 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 #define REASONS 512u
 
 static struct reason {
-	_Atomic uintptr_t caller; /* 0: it is free */
+	_Atomic uintptr_t key; /* the caller, and whether it is for the outside; 0: it is free */
 	_Atomic bool is_made;
 	struct thrum_tag tag;
 	char text[PLACE_MAX];
 } reasons[REASONS];
 
 /* A call with _FORTIFY_SOURCE, such as __poll_chk, has the name of the one for which it stands. */
-static void make_reason(struct reason *reason, const char *call, const void *caller)
+static void make_reason(struct reason *reason, const char *call, const void *caller,
+	bool is_outside)
 {
 	char noun[PLACE_MAX / 2];
 	const char *end = noun + sizeof noun - 5; /* less " in" and a NUL */
 	size_t size;
-	char *to = put_text(noun, end, "wait for work: ");
+	char *to = put_text(noun, end, is_outside ? "wait for work outside: " : "wait for work: ");
 
 	call += call[0] == '_' ? 2 : 0;
 	size = strcspn(call, "_");
@@ -118,24 +119,26 @@ static void make_reason(struct reason *reason, const char *call, const void *cal
 	atomic_store_explicit(&reason->is_made, true, memory_order_release);
 }
 
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller)
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside)
 {
-	uintptr_t bits = (uintptr_t)caller;
+	static struct thrum_tag outside = THRUM__TAG("wait for work outside");
+	struct thrum_tag *usual = is_outside ? &outside : THRUM_WAIT_FOR_WORK;
+	uintptr_t bits = (uintptr_t)caller << 1 | is_outside;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; caller && i < TRIES; i++) {
 		struct reason *reason = &reasons[(at + (uint32_t)i) % REASONS];
-		uintptr_t known = atomic_load_explicit(&reason->caller, memory_order_relaxed);
+		uintptr_t known = atomic_load_explicit(&reason->key, memory_order_relaxed);
 
-		if (!known && atomic_compare_exchange_strong(&reason->caller, &known, bits)) {
-			make_reason(reason, call, caller);
+		if (!known && atomic_compare_exchange_strong(&reason->key, &known, bits)) {
+			make_reason(reason, call, caller, is_outside);
 			return &reason->tag;
 		}
 		/* Until another thread has made it: the usual one. */
 		if (known == bits)
 			return atomic_load_explicit(&reason->is_made, memory_order_acquire)
 				? &reason->tag
-				: THRUM_WAIT_FOR_WORK;
+				: usual;
 	}
-	return THRUM_WAIT_FOR_WORK;
+	return usual;
 }

@@ -268,6 +268,16 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 	wait->is_lock = wait->is_watched = true;
 }
 
+/* Whether a signal's handler may be the one that posts a semaphore: no thread has done so yet. */
+static bool may_handler_post(const void *semaphore)
+{
+	return !has_permits(semaphore) &&
+		atomic_load_explicit(&thrum__adapt_posters[semaphore_of(semaphore) -
+					     thrum__adapt_semaphores],
+			memory_order_relaxed) == 0 &&
+		thrum__adapt_had_handlers();
+}
+
 void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,
 	bool is_timed)
 {
@@ -285,7 +295,7 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 		thrum__adapt_permits_tell(object, semaphore);
 	else
 		atomic_fetch_sub(watch_of(semaphore), 1);
-	if (is_own(semaphore) || is_timed)
+	if (is_timed || (is_own(semaphore) && !may_handler_post(semaphore)))
 		thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
 	else
 		thrum__adapt_wait_with_others(wait, object, semaphore, caller);

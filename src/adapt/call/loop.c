@@ -39,6 +39,8 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 {
 	looking->polled = fds;
 	looking->count = count;
+	for (nfds_t i = 0; fds && i < count && !looking->is_outside; i++)
+		looking->is_outside = thrum__adapt_is_outside(fds[i].fd);
 	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
 		looking->stream = fds->fd;
 	if (count != 1 || !is_endless || !fds || !(fds->events & POLLIN) || !is_of_pipe(fds->fd) ||
@@ -48,6 +50,21 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 		!thrum__adapt_pipe_is_told(fds->fd))
 		looking->unwritten = fds->fd;
 	return thrum__adapt_pipe(fds->fd, false, caller);
+}
+
+static bool is_in(const fd_set *set, int fd)
+{
+	return set && FD_ISSET(fd, set);
+}
+
+/* The same for select(), which waits for no such pipe. */
+static NOINLINE struct object *selected(struct looking *looking, int count, const fd_set *read,
+	const fd_set *write, const fd_set *other)
+{
+	for (int i = 0; i < count && i < FD_SETSIZE && !looking->is_outside; i++)
+		looking->is_outside = (is_in(read, i) || is_in(write, i) || is_in(other, i)) &&
+			thrum__adapt_is_outside(i);
+	return NULL;
 }
 
 /* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
@@ -87,8 +104,7 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 {
 	/* The sets may be larger than their type, for which FD_ISSET may end the program. */
 	for (int i = 0, told = 0; i < count && i < FD_SETSIZE && told < TOLD_MAX; i++) {
-		if (!(read && FD_ISSET(i, read)) && !(write && FD_ISSET(i, write)) &&
-			!(other && FD_ISSET(i, other)))
+		if (!is_in(read, i) && !is_in(write, i) && !is_in(other, i))
 			continue;
 		thrum_tag_value(&woken_by, i);
 		told++;
@@ -111,6 +127,8 @@ static void wait_for_line(const struct looking *looking)
 static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
 	int socket)
 {
+	bool is_outside;
+
 	if (!waits || !is_chosen(ADAPTER_LOOP))
 		return false;
 	thrum__adapt_start();
@@ -122,6 +140,9 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		thrum__adapt_epoll_waits();
 	}
 	thrum__adapt_look_before(looking);
+	is_outside = looking->is_outside ||
+		(looking->epoll >= 0 && thrum__adapt_epoll_is_outside(looking->epoll)) ||
+		thrum__adapt_had_handlers();
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
 			THRUM_WAIT_FOR_WORK);
@@ -131,8 +152,8 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
 		thrum__adapt_pause(&looking->wait->pause,
-			looking->epoll < 0 ? thrum__adapt_work_reason(call, looking->caller)
-					   : THRUM_WAIT_FOR_WORK);
+			thrum__adapt_work_reason(call, looking->epoll < 0 ? looking->caller : NULL,
+				is_outside));
 	return true;
 }
 

@@ -105,7 +105,28 @@ void thrum__adapt_descriptor_changes(int fd)
 {
 	if ((unsigned)fd < DESCRIPTORS)
 		atomic_fetch_and(&thrum__adapt_descriptors[fd],
-			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_TOKENS);
+			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_OUTSIDE |
+				DESCRIPTOR_TOKENS);
+}
+
+bool thrum__adapt_is_outside(int fd)
+{
+	return fd >= 0 && !thrum__adapt_is_timer(fd) &&
+		(!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false) ||
+			thrum__adapt_pipe_is_shared(fd, true));
+}
+
+void thrum__adapt_epoll_asks(int epoll, int fd)
+{
+	if ((unsigned)epoll < DESCRIPTORS && thrum__adapt_is_outside(fd))
+		atomic_fetch_or(&thrum__adapt_descriptors[epoll], DESCRIPTOR_OUTSIDE);
+}
+
+bool thrum__adapt_epoll_is_outside(int epoll)
+{
+	return (unsigned)epoll < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[epoll], memory_order_relaxed) &
+		DESCRIPTOR_OUTSIDE;
 }
 
 int thrum__adapt_hide(long low, bool is_single)

@@ -35,9 +35,10 @@ enum descriptor_sort {
 	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
 	DESCRIPTOR_LOW =
 		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
-	DESCRIPTOR_SOCKET = 16, /* with QUICK or SLOW: its peer may be a process of this machine */
-	DESCRIPTOR_FULL = 32,   /* a write fell short: see unsent.c */
-	DESCRIPTOR_TOKENS = 64  /* an end of a pipe that others have, too: see tokens.c */
+	DESCRIPTOR_SOCKET = 16,  /* with QUICK or SLOW: its peer may be a process of this machine */
+	DESCRIPTOR_FULL = 32,    /* a write fell short: see unsent.c */
+	DESCRIPTOR_OUTSIDE = 64, /* an epoll that tells of what others than the program do */
+	DESCRIPTOR_TOKENS = 128  /* an end of a pipe that others have, too: see tokens.c */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -93,6 +94,14 @@ bool thrum__adapt_waits_for_more(int fd);
 
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);
+
+/* Whether others than the program may have an event for a descriptor: it is neither a pipe that only the program has,
+ * nor a timer. */
+bool thrum__adapt_is_outside(int fd);
+/* An epoll is asked for events of a descriptor. */
+void thrum__adapt_epoll_asks(int epoll, int fd);
+/* Whether it was asked for one of those. */
+bool thrum__adapt_epoll_is_outside(int epoll);
 
 /* Whether one of these poll() events is there. Keeps errno. */
 bool thrum__adapt_is_ready(int fd, short events);

@@ -50,7 +50,7 @@ cell_function *thrum__adapt_event_read_callback(const struct bufferevent *);
 /* A bufferevent is about to be freed. */
 void thrum__adapt_event_mark_forget(const struct bufferevent *);
 /* One of its callbacks is about to run; it has run, and the bufferevent may be gone. has_read: it was the one
- * for reading. */
+ * for reading, and the bufferevent isn't gone. */
 void thrum__adapt_event_mark_begin(const struct bufferevent *);
 void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
 

@@ -37,7 +37,8 @@ static void on_read(struct bufferevent *buffer, void *argument)
 
 	thrum__adapt_event_mark_begin(buffer);
 	((bufferevent_data_cb)cell->given.function[ON_READ])(buffer, cell->given.argument);
-	thrum__adapt_event_mark_told(buffer, true);
+	thrum__adapt_event_mark_told(buffer,
+		thrum__adapt_cell_find(CELL_BUFFEREVENT, buffer) != NULL);
 	end_run(&run);
 }
 

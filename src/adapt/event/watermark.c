@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Low watermarks for reading of bufferevents. libevent calls the program's callback only once as many bytes
- * have come. If fewer have, and the thread at the other end waits for an answer, nobody goes on. So a loop's
- * thread looks now and then for bytes of which no callback was told. It tells of them only while nothing is
- * known that may answer: no timer but those that came twice since, and no other thread that does more than to
- * nap again and again, unless one alone always sent, was answered each time, and is the one that waits.
+ * Bytes that bufferevents have read, and that nobody takes. With a low watermark, libevent calls the
+ * program's callback only once as many bytes have come. Without one, it calls only if more come, whatever the
+ * callback left. If the thread at the other end waits for an answer, nobody goes on. So a loop's thread looks
+ * now and then for bytes of which no callback was told, or that the last one left. It tells of them only
+ * while nothing is known that may answer: no timer but those that came twice since, and no other thread that
+ * does more than to nap again and again. Bytes that were left may wait for something else: so then all other
+ * threads have to wait for the program itself, and nothing comes from outside. If the callback wasn't told of
+ * the bytes, other threads count for nothing where one alone always sent, was answered each time, and is the
+ * one that waits.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_struct.h>
 #include <event2/event_struct.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -28,13 +33,15 @@
 #define TRIES 3     /* to see all threads asleep */
 #define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
 
-/* A bufferevent with a low watermark. Only the thread of its loop uses the other members, but for `told`. */
+/* A bufferevent with a low watermark, or whose callback left bytes. Only the thread of its loop uses the
+ * other members, but for `told`. */
 static struct mark {
 	struct bufferevent *_Atomic buffer; /* NULL: it is free */
 	pid_t process;                      /* a child of it has a copy only */
-	const void *caller;                 /* who set it */
+	const void *caller;                 /* who set the low watermark */
 	struct bufferevent known;           /* as it was then */
-	size_t left; /* bytes of which the program knew when its last callback returned */
+	size_t left;  /* bytes of which the program knew when its last callback returned */
+	bool is_left; /* the callback for reading left them */
 	/* The thread that had sent last whenever the program read, how often that was so in a row, and it
 	 * left something to be sent. */
 	uint32_t sender, times;
@@ -164,11 +171,20 @@ static struct mark *take(struct bufferevent *buffer)
 			continue;
 		mark = probe(buffer, i);
 		mark->sender = mark->times = 0;
+		mark->is_left = false;
 	}
 	return mark;
 }
 
 static thrum_task look(int epoll, bool is_waiting);
+
+/* Keeps the bufferevent in mind. */
+static void begin(struct mark *mark, struct bufferevent *buffer, const void *caller)
+{
+	note(mark, buffer, caller);
+	atomic_store(&are_any, true);
+	thrum__adapt_look_also(look);
+}
 
 STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events, size_t low,
 	size_t high)
@@ -179,11 +195,8 @@ STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events,
 	if (!(events & EV_READ) || !thrum__adapt_event_begin(CALLER))
 		return;
 	mark = low > 1 && knows_buffers() ? take(buffer) : find(buffer);
-	if (mark) {
-		note(mark, buffer, CALLER);
-		atomic_store(&are_any, true);
-		thrum__adapt_look_also(look);
-	}
+	if (mark)
+		begin(mark, buffer, CALLER);
 }
 
 void thrum__adapt_event_mark_begin(const struct bufferevent *buffer)
@@ -198,10 +211,18 @@ void thrum__adapt_event_mark_told(struct bufferevent *buffer, bool has_read)
 {
 	struct mark *mark = find(buffer);
 	uint32_t sender;
+	size_t left;
 
+	if (!mark && has_read && left_of(buffer) > 0 && knows_buffers()) {
+		mark = take(buffer);
+		if (mark)
+			begin(mark, buffer, NULL);
+	}
 	if (!mark)
 		return;
-	mark->left = left_of(buffer);
+	left = left_of(buffer);
+	mark->is_left = left > 0 && (has_read || (mark->is_left && left == mark->left));
+	mark->left = left;
 	if (!has_read)
 		return;
 	sender = thrum__adapt_pipe_sender(mark->known.ev_read.ev_fd);
@@ -328,6 +349,24 @@ static bool is_short(const struct mark *mark, const struct bufferevent *now, siz
 		ioctl(now->ev_read.ev_fd, FIONREAD, &size) == 0 && size == 0;
 }
 
+/* Whether the program's callback left all the bytes, and is called only if more come. */
+static bool is_left(const struct mark *mark, const struct bufferevent *now, size_t length)
+{
+	size_t unsent;
+	int size = 0;
+
+	return mark->is_left && length == mark->left && length >= now->wm_read.low && now->readcb &&
+		now->enabled & EV_READ && !timerisset(&now->timeout_read) &&
+		length_of(now->output, &unsent) && unsent == 0 &&
+		ioctl(now->ev_read.ev_fd, FIONREAD, &size) == 0 && size == 0;
+}
+
+/* The same of bytes that were seen so. */
+static bool were_left(const struct mark *mark)
+{
+	return mark->is_left && mark->length == mark->left;
+}
+
 /* Whether a thread alone has sent what came, was answered each time, and has sent the rest, too. */
 static bool asks_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid)
 {
@@ -339,18 +378,43 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 {
 	char label[CALL_MAX + PLACE_MAX + 80], *end;
 	cell_function *callback = thrum__adapt_event_read_callback(now);
+	const void *caller = mark->caller;
 
 	end = stpcpy(thrum__adapt_put_number(label, mark->length),
 		mark->length == 1 ? " byte" : " bytes");
 	thrum__adapt_put_call(end, " of", now->ev_read.ev_fd);
-	end = stpcpy(strchr(end, '\0'), ", fewer than the low watermark of ");
-	end = stpcpy(thrum__adapt_put_number(end, now->wm_read.low), " of ");
+	if (were_left(mark)) {
+		end = stpcpy(strchr(end, '\0'), ", left by ");
+		caller = (const char *)(uintptr_t)callback +
+			1; /* a site is the place behind a call */
+	} else {
+		end = stpcpy(strchr(end, '\0'), ", fewer than the low watermark of ");
+		end = stpcpy(thrum__adapt_put_number(end, now->wm_read.low), " of ");
+	}
 	thrum__adapt_label(end, "bufferevent", (const void *)(uintptr_t)callback);
-	atomic_store(&mark->told, thrum__adapt_look_tell(label, mark->caller, waiter));
+	atomic_store(&mark->told, thrum__adapt_look_tell(label, caller, waiter));
+}
+
+/* Whether all other threads sleep until something comes from this program, or a new connection. */
+static bool do_others_rest(const struct bufferevent *now, int epoll)
+{
+	const struct looking looking = {.epoll = epoll, .is_endless = true};
+	struct others others = {.fd = now->ev_read.ev_fd, .event = POLLIN};
+
+	return thrum__adapt_others_look(&others, &looking) &&
+		!(others.origins & (FROM_OUTSIDE | FROM_TIMER));
+}
+
+/* Whether nobody else may answer. */
+static bool is_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid,
+	int epoll)
+{
+	return were_left(mark) ? do_others_rest(now, epoll)
+			       : asks_alone(mark, now, tid) || thrum__adapt_others_nap(&mark->naps);
 }
 
 /* Threads that look from time to time may do so just now: so this tries again. */
-static void try_to_tell(struct mark *mark, const struct bufferevent *now)
+static void try_to_tell(struct mark *mark, const struct bufferevent *now, int epoll)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct reader reader = find_reader(now->ev_read.ev_fd);
@@ -361,10 +425,7 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now)
 			mark->naps = (struct naps){0};
 			return;
 		}
-		if (reader.task &&
-			(asks_alone(mark, now, reader.tid) ||
-				thrum__adapt_others_nap(&mark->naps)) &&
-			!may_go_on(mark)) {
+		if (reader.task && is_alone(mark, now, reader.tid, epoll) && !may_go_on(mark)) {
 			tell(mark, now, reader.task);
 			return;
 		}
@@ -380,7 +441,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 	if (!copy(buffer, &now, sizeof now) || !is_same(mark, &now, epoll) ||
 		!length_of(now.input, &length))
 		return;
-	if (!is_short(mark, &now, length)) {
+	if (!is_short(mark, &now, length) && !is_left(mark, &now, length)) {
 		take_back(mark);
 		return;
 	}
@@ -393,7 +454,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 	}
 	thrum__adapt_naps_note(&mark->naps);
 	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE)
-		try_to_tell(mark, &now);
+		try_to_tell(mark, &now, epoll);
 }
 
 /* The thread is about to wait for events of this epoll, or waits for them. */

@@ -4,6 +4,9 @@
  * other thread can run its sources. So if the callback that pushed it has returned, or the thread runs the
  * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
  * that tells this, and that ends once the context is popped, or run after all.
+ *
+ * A thread with a context of its own may attach a source to the default context, as g_timeout_add does. If no
+ * thread runs that, the source waits for a task that ends once one does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,6 +25,7 @@ REAL(g_main_loop_get_context)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
+	unsigned runs; /* loops of other contexts than the default one */
 	unsigned count;
 	struct {
 		GMainContext *context;
@@ -35,6 +39,12 @@ static struct left {
 	_Atomic uint64_t task;           /* 0: nothing was attached since */
 } left[LEFT_MAX];
 static _Atomic int left_count;
+
+static struct {
+	_Atomic int runs;         /* loops of the default context */
+	_Atomic bool is_iterated; /* the program runs it in a loop of its own */
+	_Atomic uint64_t task;    /* 0: nothing waits for its run */
+} of_default;
 
 static struct left *find_left(const GMainContext *context)
 {
@@ -94,39 +104,82 @@ static GMainContext *find_other(const GMainContext *context, const void **caller
 	return top != context && !find_left(top) ? top : NULL;
 }
 
-void *thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
+static void run_default(void)
 {
-	GMainContext *context, *other;
+	if (UNLIKELY(atomic_load(&of_default.task)))
+		thrum_task_resolve(atomic_exchange(&of_default.task, 0));
+}
+
+struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
+{
+	GMainContext *context = real_g_main_loop_get_context(NULL)(main_loop), *other;
+	struct glib_running running = {
+		.is_default = context == real_g_main_context_default(NULL)()};
 	const void *caller;
 
+	if (running.is_default) {
+		atomic_fetch_add(&of_default.runs, 1);
+		run_default();
+	} else {
+		thread.runs++;
+	}
 	if (LIKELY(thread.count == 0) && LIKELY(atomic_load(&left_count) == 0))
-		return NULL;
-	context = real_g_main_loop_get_context(NULL)(main_loop);
+		return running;
 	come_back(context);
 	other = is_outermost ? find_other(context, &caller) : NULL;
 	if (other)
 		leave(other, caller);
-	return other;
+	running.left = other;
+	return running;
 }
 
-void thrum__adapt_glib_ran(void *other)
+void thrum__adapt_glib_ran(const struct glib_running *running)
 {
-	come_back(other);
+	if (running->is_default)
+		atomic_fetch_sub(&of_default.runs, 1);
+	else
+		thread.runs--;
+	come_back(running->left);
 }
 
-void thrum__adapt_glib_attached(thrum_task source, const void *context)
+/* A source is attached to the default context by a thread that has its own. */
+static void attach_to_default(thrum_task source, const void *caller)
+{
+	thrum_task task = atomic_load(&of_default.task), none = THRUM_TASK_NONE;
+
+	if (atomic_load(&of_default.runs) > 0 || atomic_load(&of_default.is_iterated))
+		return;
+	if (!task) {
+		task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK,
+			"run of the default main context");
+		if (!atomic_compare_exchange_strong(&of_default.task, &none, task)) {
+			thrum_task_resolve(task);
+			task = none;
+		}
+	}
+	thrum_task_wait(source, task);
+}
+
+static bool is_default(const void *context)
+{
+	return !context || context == real_g_main_context_default(NULL)();
+}
+
+void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller)
 {
 	struct left *one = context && source ? find_left(context) : NULL;
-	const void *caller = one ? atomic_load(&one->caller) : NULL;
+	const void *pusher = one ? atomic_load(&one->caller) : NULL;
 	char label[PLACE_MAX + 80];
 	thrum_task task;
 
+	if (UNLIKELY(thread.runs > 0 || thread.count > 0) && source && is_default(context))
+		attach_to_default(source, caller);
 	if (!one)
 		return;
 	task = atomic_load(&one->task);
 	if (!task) {
-		thrum__adapt_label(label, "pop of the main context that was pushed by", caller);
-		task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+		thrum__adapt_label(label, "pop of the main context that was pushed by", pusher);
+		task = thrum__create(thrum__adapt_site(pusher), THRUM_KIND_TASK, label);
 		thrum_task_should_resolve(task);
 		atomic_store(&one->task, task);
 	}
@@ -159,5 +212,10 @@ STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_b
 {
 	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0))
 		come_back(context);
+	if (!atomic_load_explicit(&of_default.is_iterated, memory_order_relaxed) &&
+		is_default(context)) {
+		atomic_store(&of_default.is_iterated, true);
+		run_default();
+	}
 	return real_g_main_context_iteration(CALLER)(context, may_block);
 }

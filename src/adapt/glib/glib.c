@@ -280,7 +280,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 	if (cell && strcmp(cell->noun, "idle") == 0)
 		thrum_task_ready(cell->task);
 	if (cell)
-		thrum__adapt_glib_attached(cell->task, context);
+		thrum__adapt_glib_attached(cell->task, context, caller);
 	id = real_g_source_attach(caller)(source, context);
 	real_g_source_unref(caller)(source);
 	return id;
@@ -288,10 +288,10 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 
 STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 {
-	struct cell *cell = context ? cell_of(source) : NULL;
+	struct cell *cell = cell_of(source);
 
 	if (cell)
-		thrum__adapt_glib_attached(cell->task, context);
+		thrum__adapt_glib_attached(cell->task, context, CALLER);
 	return real_g_source_attach(CALLER)(source, context);
 }
 
@@ -418,11 +418,11 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 	char label[PLACE_MAX];
 	struct thrum_site *site;
 	thrum_task task, runner = thrum_task_current();
-	void *other = thrum__adapt_glib_runs(main_loop, thread.count == 0);
+	struct glib_running running = thrum__adapt_glib_runs(main_loop, thread.count == 0);
 
 	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
 		real_g_main_loop_run(caller)(main_loop);
-		thrum__adapt_glib_ran(other);
+		thrum__adapt_glib_ran(&running);
 		return;
 	}
 	thrum__adapt_label(label, "main loop, run by", caller);
@@ -430,6 +430,7 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 	task = thrum__create(site, THRUM_KIND_HANDLE, label);
 	thrum__wait_at(site, runner, task);
 	real_g_main_loop_run(caller)(main_loop);
+	thrum__adapt_glib_ran(&running);
 	thrum_task_resolve(task);
 	thrum_task_read(runner, task);
 }

@@ -29,11 +29,15 @@ extern __thread const char *thrum__adapt_glib_child __attribute__((tls_model("in
 unsigned thrum__adapt_glib_pushed(void);
 /* A callback has returned, before which the thread had pushed so many. */
 void thrum__adapt_glib_returned(unsigned before);
-/* The calling thread is about to run a main loop. Returns what `ran` gets once it has. */
-void *thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
-void thrum__adapt_glib_ran(void *);
-/* A source is attached to a context. */
-void thrum__adapt_glib_attached(thrum_task source, const void *context);
+/* The calling thread is about to run a main loop, or has run it. */
+struct glib_running {
+	void *left; /* a context, to which it comes back then */
+	bool is_default;
+};
+struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
+void thrum__adapt_glib_ran(const struct glib_running *);
+/* A source is attached to a context there; NULL: to the default one. */
+void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller);
 
 /* ---- gtask.c ---- */
 

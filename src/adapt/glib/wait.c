@@ -3,8 +3,8 @@
  * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
  * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the same stack,
  * so that those that fork or change the stack work as ever (with optimisation). A wait for a condition of the
- * program is recorded as such. A wait of GLib's for a child that it started has the place of the program's
- * call.
+ * program is recorded as such. A wait of GLib's for a child that it started, or for a thread, has the place
+ * of the program's call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -156,8 +156,9 @@ STAND_IN void g_cond_clear(GCond *condition)
 	real_g_cond_clear(CALLER)(condition);
 }
 
-/* ---- Children ---------------------------------------------------------------------------------- */
+/* ---- Children and threads ----------------------------------------------------------------------- */
 
+REAL(g_thread_join)
 REAL(g_spawn_sync)
 REAL(g_spawn_command_line_sync)
 
@@ -185,3 +186,11 @@ SPAWNS(g_spawn_sync,
 SPAWNS(g_spawn_command_line_sync,
 	(const gchar *line, gchar **output, gchar **errors, gint *status, GError **error),
 	(line, output, errors, status, error))
+
+STAND_IN gpointer g_thread_join(GThread *thread)
+{
+	const void *before __attribute__((cleanup(end_spawn), unused)) = thrum__adapt_spawner;
+
+	thrum__adapt_spawner = CALLER;
+	return real_g_thread_join(CALLER)(thread);
+}

@@ -120,6 +120,8 @@ unsigned thrum__adapt_watch_origins(void)
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
+	if (operation == EPOLL_CTL_ADD)
+		thrum__adapt_epoll_asks(epoll, fd);
 	if (event && operation != EPOLL_CTL_DEL)
 		thrum__adapt_stopped_note(epoll, operation, fd, event->events, CALLER);
 	if (fd >= 0 && fd < FDS_MAX) {

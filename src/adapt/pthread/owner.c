@@ -114,12 +114,13 @@ struct owner {
 static void tell_owner(const struct wait *wait, struct owner *owner)
 {
 	bool is_over = owner->state == ENDED;
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	char label[PROCESS_TEXT + 2 * PLACE_MAX + 40], *to;
 	pid_t process = (pid_t)owner->tid;
 	bool is_child = thrum__adapt_started_at(process) != NULL;
 	const void *place = thrum__adapt_started_by_copy(process);
 
-	*thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""), process) = 0;
+	to = thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""), process);
+	*(is_over ? thrum__adapt_put_killer(to, process) : to) = '\0';
 	owner->task = thrum__create(thrum__adapt_site(place ? place : wait->caller),
 		is_over ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
 	thrum__lock_held(NULL, owner->task, atomic_load(&wait->object->task));

@@ -31,7 +31,7 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 {
 	const void *place = thrum__adapt_started_at(holder->process);
 	bool has_ended = thrum__adapt_process_is_over(holder->process);
-	char label[PROCESS_TEXT + 2 * PLACE_MAX + 60], *to;
+	char label[PROCESS_TEXT + 3 * PLACE_MAX + 60], *to;
 	struct held_by *told;
 
 	for (unsigned i = 0; i < held->told_count; i++)
@@ -46,7 +46,8 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 		thrum__adapt_label(to, ", which took one at", holder->caller);
 		to = strchr(to, '\0');
 	}
-	*thrum__adapt_put_starter(to, holder->process) = '\0';
+	to = thrum__adapt_put_starter(to, holder->process);
+	*(has_ended ? thrum__adapt_put_killer(to, holder->process) : to) = '\0';
 	told = &held->told[held->told_count++];
 	*told = (struct held_by){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
 	told->task = thrum__create(thrum__adapt_site(place ? place : held->caller),

@@ -38,7 +38,7 @@ bool thrum__adapt_ipc_has_orphans(const struct look *);
 /* Differs in each wait of a thread that looks from time to time; 0: it doesn't. */
 uint32_t thrum__adapt_ipc_turn(pid_t process, uint32_t tid);
 
-/* Names what doesn't come. Returns the place behind it. */
+/* Names what doesn't come. Returns the place behind it. Room: PROCESS_TEXT and 2 * PLACE_MAX. */
 char *thrum__adapt_ipc_put(char *to, const struct ipc_need *);
 
 /* Whether memory of a process is shared with its relatives, and has no name by which

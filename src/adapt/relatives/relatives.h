@@ -184,6 +184,7 @@ struct looking {
 	const struct pollfd *polled; /* or for these; NULL: for others */
 	unsigned long count;
 	bool is_endless; /* it has no time limit */
+	bool is_outside; /* others than the program may end it */
 	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
 	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
 	bool is_for_others; /* these come from more than pipes of the program */

@@ -62,7 +62,8 @@ static bool is_ignored_by(pid_t to, int number)
 }
 
 /* Notes a signal for another process or a group, if it was sent. Returns the result. */
-static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ignored)
+static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ignored,
+	const void *caller)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 
@@ -77,6 +78,8 @@ static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ig
 	atomic_store(&forks->signal[at].from, getpid());
 	atomic_store(&forks->signal[at].is_ignored, is_ignored);
 	atomic_store(&forks->signal[at].began, began);
+	atomic_store(&forks->signal[at].caller, (uintptr_t)caller);
+	atomic_store(&forks->signal[at].image, thrum__adapt_image());
 	atomic_store(&forks->signal[at].ended, now());
 	atomic_store(&forks->signal[at].number, number);
 	atomic_store(&has_sent, getpid());
@@ -88,7 +91,7 @@ STAND_IN int kill(pid_t to, int number)
 	int64_t began = now();
 	bool is_ignored = is_ignored_by(to, number);
 
-	return note_sent(real_kill(CALLER)(to, number), to, number, began, is_ignored);
+	return note_sent(real_kill(CALLER)(to, number), to, number, began, is_ignored, CALLER);
 }
 
 STAND_IN int sigqueue(pid_t to, int number, const union sigval value)
@@ -96,7 +99,8 @@ STAND_IN int sigqueue(pid_t to, int number, const union sigval value)
 	int64_t began = now();
 	bool is_ignored = is_ignored_by(to, number);
 
-	return note_sent(real_sigqueue(CALLER)(to, number, value), to, number, began, is_ignored);
+	return note_sent(real_sigqueue(CALLER)(to, number, value), to, number, began, is_ignored,
+		CALLER);
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

@@ -481,7 +481,7 @@ static thrum_task user_of(const struct telling *telling, const struct end *end, 
  * itself. */
 static thrum_task make_deed(struct telling *telling, const struct relative *relative, pid_t process)
 {
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	char label[PROCESS_TEXT + 2 * PLACE_MAX + 40];
 	bool is_self = process == telling->look.self;
 	struct holder holder = {process, relative->at[!is_self], false};
 	thrum_task task;

@@ -14,10 +14,8 @@
 #include "adapt/forks.h"
 #include "adapt/relatives/relatives.h"
 
-#define LONG \
-	500000000 /* ns; whatever a process does with a signal held back, it mostly does for less */
-#define SLEEP_LONG \
-	10 /* s; who sleeps longer with a signal held back or ignored isn't about to end */
+#define LONG 500000000 /* ns; most of what a process does with a signal held back takes less */
+#define SLEEP_LONG 10  /* s; a longer sleep with a signal held back or ignored isn't about to end */
 
 /* How often processes sent a signal to this one, as far as is known. A group counts as each process of it. */
 struct sendings {

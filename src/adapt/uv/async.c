@@ -4,7 +4,8 @@
  * If the loop waits for that, its name has the handle that was sent last, how often, and how often its
  * callback ran. libuv may make one run of several sends: so these numbers are no fault by themselves. If all
  * handles that are open were made at one place, and several others of that place were closed, the name tells
- * that instead: a loop goes on as long as a handle is open.
+ * that instead: a loop goes on as long as a handle is open. A handle that is sent when uv_run has returned
+ * waits for a task that ends once the loop runs again.
  */
 #include "adapt/uv/uv.h"
 
@@ -22,6 +23,8 @@ static struct waking {
 	_Atomic int count;          /* handles */
 	uv_async_t *_Atomic latest; /* the handle that was sent last, or the first one */
 	_Atomic bool is_named;      /* the eventfd has a name that tells of it */
+	const void *_Atomic left;   /* who ran the loop last; NULL: it runs, or never did */
+	_Atomic uint64_t unrun;     /* the task for which its handles wait, or NONE */
 } wakings[LOOPS_MAX];
 
 /* A place that makes handles. */
@@ -76,6 +79,8 @@ static struct counts *take_counts(uv_async_t *handle, int fd, const void *caller
 	atomic_store(&free->fd, fd + 1); /* last: the loops of others look for theirs */
 	return free;
 }
+
+REAL(uv_run)
 
 static struct waking *find(int fd)
 {
@@ -177,6 +182,46 @@ static void name(int fd)
 	thrum__adapt_pipe_rename(fd, words, "async", thrum__adapt_uv_callback(handle));
 }
 
+/* ---- The loop ------------------------------------------------------------------------------- */
+
+static void runs(struct waking *one)
+{
+	atomic_store(&one->left, NULL);
+	if (UNLIKELY(atomic_load(&one->unrun)))
+		thrum_task_resolve(atomic_exchange(&one->unrun, THRUM_TASK_NONE));
+}
+
+int thrum__adapt_uv_run_loop(uv_loop_t *loop, const void *caller)
+{
+	struct waking *one = find(loop->async_io_watcher.fd);
+	int result;
+
+	if (one)
+		runs(one);
+	result = real_uv_run(caller)(loop, UV_RUN_DEFAULT);
+	one = find(loop->async_io_watcher.fd);
+	if (one)
+		atomic_store(&one->left, caller);
+	return result;
+}
+
+/* A handle is sent though its loop doesn't run any more. */
+static void wait_for_run(struct waking *one, thrum_task handle, const void *left)
+{
+	thrum_task task = atomic_load(&one->unrun), none = THRUM_TASK_NONE;
+	char label[PLACE_MAX + 40];
+
+	if (!task) {
+		thrum__adapt_label(label, "run of a loop, as uv_run has returned in", left);
+		task = thrum__create(thrum__adapt_site(left), THRUM_KIND_TASK, label);
+		if (!atomic_compare_exchange_strong(&one->unrun, &none, task)) {
+			thrum_task_resolve(task);
+			task = none;
+		}
+		thrum_task_wait(handle, task);
+	}
+}
+
 /* ---- The handles ---------------------------------------------------------------------------- */
 
 void thrum__adapt_uv_async_made(uv_async_t *handle, const void *caller)
@@ -187,6 +232,8 @@ void thrum__adapt_uv_async_made(uv_async_t *handle, const void *caller)
 
 	if (!one || !take_counts(handle, fd, caller))
 		return;
+	if (atomic_load(&one->count) == 0)
+		runs(one); /* another loop may have got the descriptor */
 	atomic_fetch_add(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &none, handle);
 	unname(one);
@@ -200,6 +247,10 @@ void thrum__adapt_uv_async_sent(uv_async_t *handle)
 
 	if (!one || !known)
 		return;
+	const void *left = atomic_load_explicit(&one->left, memory_order_relaxed);
+
+	if (UNLIKELY(left))
+		wait_for_run(one, thrum__adapt_uv_task((uv_handle_t *)handle), left);
 	atomic_fetch_add(&known->sends, 1);
 	atomic_store(&one->latest, handle);
 	unname(one);

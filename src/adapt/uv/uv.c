@@ -212,6 +212,7 @@ REAL(uv_timer_get_repeat)
 REAL(uv_is_active)
 REAL(uv_async_init)
 REAL(uv_async_send)
+REAL(uv_run)
 REAL(uv_queue_work)
 REAL(uv_pipe_connect)
 REAL(uv_spawn)
@@ -290,6 +291,13 @@ STAND_IN int uv_async_send(uv_async_t *handle)
 		thrum__adapt_uv_async_sent(handle);
 	}
 	return real_uv_async_send(CALLER)(handle);
+}
+
+STAND_IN int uv_run(uv_loop_t *loop, uv_run_mode mode)
+{
+	return mode == UV_RUN_DEFAULT && thrum__adapt_uv_begin(CALLER)
+		? thrum__adapt_uv_run_loop(loop, CALLER)
+		: real_uv_run(CALLER)(loop, mode);
 }
 
 /* A request's word for the function that runs in the thread pool. */

@@ -10,8 +10,7 @@
 
 #include "analyse/graph.h"
 
-#define MORE_PERCENT \
-	125 /* of the usual time: a path that is longer is compared with the usual one */
+#define MORE_PERCENT 125 /* of the usual time: a longer path is compared with the usual one */
 #define CHIEF_PERCENT 50 /* of a link's time: what takes less is not its cause */
 #define SMALL_PERCENT 10 /* of a link's time: a frame that takes less isn't named beside others */
 #define NEVER 0xff       /* no enum thrum__doing */

@@ -34,8 +34,8 @@ static bool is_idle(const struct thrum__model *model, uint32_t suspension)
 static bool has_place(const struct thrum__model *model, uint32_t suspension, uint32_t task)
 {
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
-		strlen(thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text),
-			NULL)) > strlen(WORK);
+		strstr(thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text), NULL),
+			": ");
 }
 
 int64_t thrum__slow_lane_busy_since(const struct thrum__slow_walk *walk, uint32_t lane,

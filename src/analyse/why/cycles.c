@@ -533,6 +533,23 @@ static void walk_cycles(struct net *net)
 	}
 }
 
+/* Tasks and conditions that are left to the lanes of a cycle belong to its finding: those that wait for them
+ * join it. */
+static void settle_left(const struct net *net)
+{
+	for (uint32_t i = net->left; i < net->first_lane; i++) {
+		uint32_t *cause = thrum__cause(net->search,
+			net->lanes.left[i - net->left + 1].wanted);
+		uint32_t at = i;
+
+		if (!net->nodes[i].is_blocked || *cause != THRUM__NONE)
+			continue;
+		while (!wait_of(net, at))
+			at = target_of(net, at);
+		*cause = *thrum__cause(net->search, net->nodes[at].task);
+	}
+}
+
 int thrum__why_find_cycles(struct thrum__search *search)
 {
 	struct net net = {.search = search};
@@ -543,8 +560,10 @@ int thrum__why_find_cycles(struct thrum__search *search)
 		error = make_nodes(&net);
 	if (error == 0)
 		error = reduce(&net, &found);
-	if (error == 0 && found)
+	if (error == 0 && found) {
 		walk_cycles(&net);
+		settle_left(&net);
+	}
 	thrum__why_lanes_free(&net.lanes);
 	free(net.nodes);
 	free(net.targets);

@@ -9,7 +9,7 @@
  *	thrum__why_free(&findings);
  *
  *	finding.c          begins the searches, and sorts their findings
- *	cycles.c           deadlocks; lanes.c helps it
+ *	cycles.c           deadlocks; lanes.c and asked.c help it
  *	contended.c        locks and semaphores for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
@@ -26,6 +26,7 @@
 #ifndef ANALYSE_WHY_FINDING_H
 #define ANALYSE_WHY_FINDING_H
 
+#include "analyse/odd.h"
 #include "analyse/places.h"
 #include "model/model.h"
 
@@ -283,8 +284,8 @@ void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
 /* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
- * who wants more than the searches above find. O(events). */
-void thrum__why_add_left_out(const struct thrum__model *, struct thrum__findings *);
+ * who wants more than the searches above find. O(events) if it asks the search first. */
+void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

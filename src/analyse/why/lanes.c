@@ -227,8 +227,8 @@ static const struct carriers *carriers_of(const struct thrum__search *search,
 		: NULL;
 }
 
-static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct carriers *carriers,
-	bool is_weak)
+static int add_left(struct thrum__why_lanes *lanes, uint32_t task, uint32_t wanted,
+	const struct carriers *carriers, bool is_weak)
 {
 	struct thrum__why_left *grown;
 
@@ -241,6 +241,7 @@ static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct 
 		return -THRUM_E_MEMORY;
 	lanes->left = grown;
 	grown[++lanes->left_count] = (struct thrum__why_left){.task = task,
+		.wanted = wanted,
 		.count = carriers->count,
 		.is_weak = is_weak};
 	for (uint32_t i = 0; i < carriers->count; i++)
@@ -248,38 +249,68 @@ static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct 
 	return 0;
 }
 
+/* Adds a task to those that are left to lanes, if it is. Others want it, or a condition that it is to
+ * signal. */
+static int add_wanted(const struct thrum__search *search, struct thrum__why_lanes *lanes,
+	struct counted *counted, uint32_t wanted, uint32_t task, bool is_proven)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t *number = &lanes->number[thrum__place(&search->findings->places, wanted)];
+	uint32_t before = lanes->left_count;
+	const struct carriers *carriers;
+	bool is_weak;
+	int error;
+
+	if (*number > 0)
+		return 0;
+	carriers = carriers_of(search, counted, task, &is_weak);
+	is_weak &= !is_proven;
+	/* Without proof, the task must have been left for long, or nobody knows how long. */
+	if (!carriers ||
+		(is_weak && model->ending != THRUM_ENDING_GONE &&
+			model->end - THRUM__TASK(model, task, created) < LONG))
+		return 0;
+	error = add_left(lanes, task, wanted, carriers, is_weak);
+	if (lanes->left_count > before)
+		*number = lanes->left_count;
+	return error;
+}
+
+static void want(const struct thrum__search *search, struct counted *counted, uint32_t task)
+{
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
+
+	if (key != THRUM__NONE)
+		counted->by_key[key].is_wanted = true;
+}
+
 static int find_left(const struct thrum__search *search, struct thrum__why_lanes *lanes,
 	struct counted *counted)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_graph *graph = &search->graph;
+	bool is_weak = false;
+	uint32_t asked;
 	int error = 0;
 
-	for (uint32_t i = 0; i < graph->wait_count; i++) {
-		uint32_t key = thrum__why_peers_key(&search->peers, graph->waits[i].on);
-
-		if (key != THRUM__NONE)
-			counted->by_key[key].is_wanted = true;
+	for (uint32_t i = 0; i < graph->wait_count; i++)
+		want(search, counted, graph->waits[i].on);
+	for (uint32_t i = 1; i <= graph->list_count; i++) {
+		asked = thrum__why_asked(search, &graph->lists[i], &is_weak);
+		if (asked != THRUM__NONE)
+			want(search, counted, asked);
 	}
 	THRUM__EACH_TASK (model, task)
 		count_task(search, counted, task);
-	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
-		uint32_t task = graph->waits[i].on;
-		uint32_t *number = &lanes->number[thrum__place(&search->findings->places, task)];
-		const struct carriers *carriers;
-		bool is_weak;
-
-		if (*number > 0 || !may_be_left(search, task))
-			continue;
-		carriers = carriers_of(search, counted, task, &is_weak);
-		/* Without proof, the task must have been left for long, or nobody knows how long. */
-		if (!carriers ||
-			(is_weak && model->ending != THRUM_ENDING_GONE &&
-				model->end - THRUM__TASK(model, task, created) < LONG))
-			continue;
-		error = add_left(lanes, task, carriers, is_weak);
-		if (lanes->left_count > 0 && lanes->left[lanes->left_count].task == task)
-			*number = lanes->left_count;
+	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++)
+		if (may_be_left(search, graph->waits[i].on))
+			error = add_wanted(search, lanes, counted, graph->waits[i].on,
+				graph->waits[i].on, false);
+	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++) {
+		asked = thrum__why_asked(search, &graph->lists[i], &is_weak);
+		if (asked != THRUM__NONE)
+			error = add_wanted(search, lanes, counted,
+				graph->waits[graph->lists[i].first].on, asked, !is_weak);
 	}
 	return error;
 }

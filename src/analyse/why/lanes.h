@@ -15,6 +15,7 @@
 /* A task that is left to lanes. */
 struct thrum__why_left {
 	uint32_t task;
+	uint32_t wanted; /* the condition that the task is to signal; or the task itself */
 	uint32_t lanes[THRUM__CARRIERS_MAX];
 	uint32_t count;
 	/* No tasks like it have ended: it was made on one of these lanes, and they alone ran tasks
@@ -36,6 +37,12 @@ struct thrum__why_lanes {
  * waits). */
 THRUM__MUST_USE int thrum__why_lanes_make(const struct thrum__search *, struct thrum__why_lanes *);
 void thrum__why_lanes_free(struct thrum__why_lanes *);
+
+/* The task that a thread asked a loop to run, if the thread waits for a condition that this task is to
+ * signal, as those like it did. Sets *is_weak to whether few of them prove that. NONE: there is none
+ * (asked.c). */
+uint32_t thrum__why_asked(const struct thrum__search *, const struct thrum__analyse_list *,
+	bool *is_weak);
 
 /* The task that keeps a lane: its last act was to wait, and nothing else ran since. NONE: the lane isn't
  * blocked. */

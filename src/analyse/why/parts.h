@@ -146,9 +146,13 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
  * nobody heard it; else NONE. Also NONE if it came from the waiter itself, or if earlier signals were
  * unheard as well, and waits that began after them ended: then the program doesn't rely on signals
- * alone. Also NONE if the task that gave it waits for work itself, and another task may have taken that. */
+ * alone. Also NONE if the task that gave it waits for work itself, and another task may have taken that, or
+ * if the waiter had a look at what the signal told before it began to wait. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, uint32_t waiter,
 	int64_t wait);
+
+/* Returns the lock of a condition, one that some waiter released to wait for it; or NONE. */
+uint32_t thrum__why_lock_of_condition(const struct thrum__model *, uint32_t condition);
 
 /* Whether no task heard a signal of the condition before this one, which is an edge. */
 bool thrum__why_is_only_signal(const struct thrum__model *, uint32_t signal);
@@ -302,12 +306,10 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
 /* Whether the program was killed by a signal by which a healthy one is told to end, or that it sends
  * itself. */
 bool thrum__why_is_polite(const struct thrum__model *);
-/* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
- * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
-bool thrum__why_is_silent(const struct thrum__model *);
-
-/* The same, though timers may still run: they have no effect any more. */
-bool thrum__why_is_still(const struct thrum__model *);
+/* Sets is_silent: a signal killed the program, and nothing had happened for far longer than ever before. Not
+ * for signals by which a healthy program is told to end. Sets is_still: the same, though timers may still
+ * run, as they have no effect any more. O(tasks + runs + edges), if a signal killed it. */
+void thrum__why_find_silence(struct thrum__search *);
 
 /* Finds the pause. O(tasks + runs + edges) of the last second. */
 struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *);

@@ -85,6 +85,45 @@ static bool lacks_work(const struct thrum__model *model, uint32_t task)
 		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
 }
 
+/* Whether a task had a look at what a signal told before it began to wait: since the signal it took the lock
+ * of its wait at the same place and went on, or it signalled another condition with that lock. */
+static bool has_passed(const struct thrum__model *model, uint32_t task, int64_t wait,
+	int64_t signal)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), act, lock, condition;
+	int place = 0;
+
+	while (thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= wait &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	act = thrum__model_has_row(&model->edges, edge) ? THRUM__EDGE(model, edge, prev_out)
+							: THRUM__NONE;
+	if (!thrum__model_has_row(&model->edges, act) ||
+		THRUM__EDGE(model, act, kind) != THRUM__EDGE_UNLOCK)
+		return false;
+	lock = THRUM__EDGE(model, act, to);
+	condition = THRUM__EDGE(model, edge, to);
+	THRUM__EDGES_BACK (model, act, prev_out, LOOK_BACK) {
+		int kind = THRUM__EDGE(model, act, kind);
+		uint32_t to = THRUM__EDGE(model, act, to);
+
+		if (THRUM__EDGE(model, act, time) <= signal ||
+			(kind == THRUM__EDGE_WAIT && to == condition))
+			return false;
+		if (kind == THRUM__EDGE_SIGNAL && to != condition &&
+			thrum__why_lock_of_condition(model, to) == lock)
+			return true;
+		if (kind != THRUM__EDGE_LOCK || to != lock)
+			continue;
+		if (place > 0 && THRUM__EDGE(model, act, value) == place)
+			return true;
+		if (place == 0)
+			place = THRUM__EDGE(model, act, value);
+	}
+	return false;
+}
+
 /*
  * A signal in a thrum recording says how many waiters heard it. In a mirage-profile trace it
  * doesn't, and the beginning of a wait looks like a signal too: there, a signal was lost only if
@@ -117,7 +156,8 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 		return !model->is_mirage &&
 				(THRUM__EDGE(model, edge, from) == waiter ||
 					is_usual(model, edge) ||
-					lacks_work(model, THRUM__EDGE(model, edge, from)))
+					lacks_work(model, THRUM__EDGE(model, edge, from)) ||
+					has_passed(model, waiter, wait, time))
 			? THRUM__NONE
 			: edge;
 	}

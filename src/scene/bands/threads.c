@@ -18,8 +18,7 @@
 #define NAME_GAP 5        /* px between a run and its name */
 #define NAME_OVER 8       /* px of a column that a name beside a run would hide, */
 #define HIDDEN_MOST 0.25f /* which only so many of the columns below it may have */
-#define NAME_ON \
-	17 /* px of all columns below a name that stands on its run in the ground's colour */
+#define NAME_ON 17        /* px of all columns below a name on a run in the ground's colour */
 
 /* Returns how many ns so many px are, at least 1. */
 static int64_t ns_of(const struct thrum__bands_pen *pen, float pixels)

@@ -6,7 +6,9 @@
  * another one naps again and again; with "nap" that one sends the rest soon. With "flush" a timer
  * answers later, with "limit" a time limit of the bufferevent lets the server answer, with "patience" the
  * thread waits for some time only and then sends the rest, with "rest" another thread sends the rest, with
- * "known" the server knows of the 10 bytes, and another thread answers later.
+ * "known" the server knows of the 10 bytes, and another thread answers later. With "parts" it wants 10 bytes
+ * without a watermark, and answers once for 20; with "parts-all" it answers twice, with "parts-later" a timer
+ * answers for the rest, and with "parts-helper" another thread does.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -38,6 +40,11 @@ static bool is(const char *name)
 	return strcmp(scene, name) == 0;
 }
 
+static bool has_parts(void)
+{
+	return strncmp(scene, "parts", 5) == 0;
+}
+
 static void answer(void)
 {
 	bufferevent_write(stream, "a", 1);
@@ -62,6 +69,17 @@ static void on_message(struct bufferevent *buffer, void *data)
 	bool is_first = evbuffer_get_length(input) < SIZE;
 
 	(void)data;
+	if (has_parts()) {
+		evbuffer_drain(input, PART);
+		answer();
+		if (is("parts-later"))
+			event_add(flush, &later);
+		while (is("parts-all") && evbuffer_get_length(input) > 0) {
+			evbuffer_drain(input, PART);
+			answer();
+		}
+		return;
+	}
 	if (is("known") && evbuffer_get_length(input) == 2 * PART) {
 		evbuffer_drain(input, PART);
 		want(SIZE);
@@ -155,13 +173,30 @@ static void get_used(void)
 	pthread_create(&other, NULL, stay_awake, NULL);
 }
 
+static void ask_twice(void)
+{
+	pthread_t helper;
+
+	if (is("parts-helper"))
+		pthread_create(&helper, NULL, answer_late, NULL);
+	post(2 * PART);
+	await_answer();
+	await_answer();
+	if (is("parts-helper"))
+		pthread_join(helper, NULL);
+	close(ends[1]);
+}
+
 static void *ask(void *data)
 {
 	const struct timeval limit = {0, LONG};
 	bool has_helper = is("rest") || is("known") || is("naps") || is("nap");
 	pthread_t helper;
 
-	(void)data;
+	if (has_parts()) {
+		ask_twice();
+		return data;
+	}
 	if (is("alone"))
 		get_used();
 	if (!is("start") && !is("known")) {
@@ -230,7 +265,7 @@ int main(int argc, char **argv)
 	event_add(tick, &period);
 	flush = event_new(base, -1, 0, on_flush, NULL);
 	pthread_create(&thread, NULL, ask, NULL);
-	if (is("hang") || is("start") || is("alone") || is("naps"))
+	if (is("parts") || is("hang") || is("start") || is("alone") || is("naps"))
 		alarm(2);
 	event_base_dispatch(base);
 	pthread_join(thread, NULL);

@@ -3,7 +3,8 @@
  * A callback pushes a context as its thread's default, and returns without a pop: what comes later for the
  * default context is never run. With "main" it is main that does so, before it runs its loop. With "fine" the
  * context is popped, with "later" another callback runs it and pops it, and with "own" a thread runs the loop
- * of the context that it has pushed. SIGALRM ends it.
+ * of the context that it has pushed. With "default" that thread adds its timer to the default context, which
+ * nobody runs; with "served" main does. SIGALRM ends it.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -80,31 +81,53 @@ static gboolean begin(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static gpointer run_thread(gpointer data)
-{
-	GMainContext *context = g_main_context_new();
-
-	(void)data;
-	main_loop = g_main_loop_new(context, FALSE);
-	g_main_context_push_thread_default(context);
-	call_back(finish);
-	g_main_loop_run(main_loop);
-	g_main_context_pop_thread_default(context);
-	return NULL;
-}
-
 static gboolean tick(gpointer data)
 {
 	(void)data;
 	return G_SOURCE_CONTINUE;
 }
 
+static gboolean end_default(gpointer data)
+{
+	g_main_loop_quit(data);
+	return G_SOURCE_REMOVE;
+}
+
+static gpointer run_thread(gpointer data)
+{
+	GMainContext *context = g_main_context_new();
+
+	main_loop = g_main_loop_new(context, FALSE);
+	g_main_context_push_thread_default(context);
+	if (is("own")) {
+		call_back(finish);
+	} else {
+		GSource *source = g_timeout_source_new(40);
+
+		g_source_set_callback(source, tick, NULL, NULL);
+		g_source_attach(source, context);
+		g_source_unref(source);
+		g_timeout_add(10, finish, NULL);
+	}
+	g_main_loop_run(main_loop);
+	g_main_context_pop_thread_default(context);
+	if (data)
+		g_idle_add(end_default, data);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	chosen = argc > 1 ? argv[1] : "";
 	alarm(2);
-	if (is("own")) {
-		g_thread_join(g_thread_new("own", run_thread, NULL));
+	if (is("own") || is("default") || is("served")) {
+		GMainLoop *served = is("served") ? g_main_loop_new(NULL, FALSE) : NULL;
+		GThread *thread = g_thread_new("own", run_thread, served);
+
+		g_usleep(100000);
+		if (served)
+			g_main_loop_run(served);
+		g_thread_join(thread);
 		puts("done");
 		return 0;
 	}

@@ -5,9 +5,12 @@
  * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
  * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is
  * done: "left" forgets one.
+ * In "over" the handle doesn't keep the loop, so that has ended when a thread sends it and waits for an answer;
+ * in "anew" the loop runs again.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,10 +102,60 @@ static int run_pieces(void)
 	return 0;
 }
 
+/* ---- A loop that has ended --------------------------------------------------------------------- */
+
+static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
+static bool is_answered;
+
+void on_question(uv_async_t *handle);
+void on_question(uv_async_t *handle)
+{
+	pthread_mutex_lock(&lock);
+	is_answered = true;
+	pthread_cond_signal(&answered);
+	pthread_mutex_unlock(&lock);
+	uv_close((uv_handle_t *)handle, NULL);
+}
+
+static void *ask(void *unused)
+{
+	uv_async_send(&jobs_ready);
+	pthread_mutex_lock(&lock);
+	while (!is_answered)
+		pthread_cond_wait(&answered, &lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+static int run_out(bool again)
+{
+	pthread_t thread;
+
+	if (uv_async_init(uv_default_loop(), &jobs_ready, on_question))
+		return 1;
+	uv_unref((uv_handle_t *)&jobs_ready);
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	if (pthread_create(&thread, NULL, ask, NULL))
+		return 1;
+	usleep(20000);
+	if (again) {
+		uv_ref((uv_handle_t *)&jobs_ready);
+		uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	}
+	pthread_join(thread, NULL);
+	puts("all done");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "one";
 	pthread_t thread;
+
+	if (strcmp(mode, "over") == 0 || strcmp(mode, "anew") == 0) {
+		alarm(strcmp(mode, "over") == 0 ? 2 : 20);
+		return run_out(strcmp(mode, "anew") == 0);
+	}
 
 	if (strcmp(mode, "left") == 0 || strcmp(mode, "closed") == 0) {
 		forgotten = strcmp(mode, "left") == 0 ? 2 : -1;

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 NEEDED = ["Xvfb", "openbox", "xdotool"]
-PATIENCE = 60  # s, also under a sanitizer on a machine that is busy
+PATIENCE = 240  # s: less than meson waits for the test, so that it can tell what was missing
 
 
 def missing():

@@ -320,6 +320,20 @@ uint32_t thrum__why_loop_of(const struct thrum__model *, uint32_t thread);
  * for it from the program and those with which it talks. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_last_open(const struct thrum__search *, uint32_t thread);
 
+/* Whether a task stands for a run of a loop's context, for which others wait. */
+bool thrum__why_is_unrun(const struct thrum__model *, uint32_t task);
+
+/* The wait for such a run of a task that the thread made, and that should have run long ago, if the program
+ * does nothing any more but that timers come round. Sets *task to it. NULL: there is none. O(waits), and
+ * O(runs + tasks) if there is such a task. */
+const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *, uint32_t thread,
+	uint32_t *task);
+
+/* Adds a step for the task that another one made ready just before it began to wait, if it waits for such a
+ * run. */
+bool thrum__why_add_asked(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_link *);
+
 /* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
  * once and no other is left; or else that which alone keeps it, as above. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);

@@ -218,8 +218,8 @@ static int steps_to(const struct thrum__model *model, uint32_t taker, uint32_t g
 
 /* How those that took something out of a mailbox went on. */
 struct tokens {
-	uint32_t signals
-		[TAKES_BACK]; /* who put something in, and hasn't taken it out: the latest first */
+	/* Those who put something in, and haven't taken it out: the latest first. */
+	uint32_t signals[TAKES_BACK];
 	unsigned signal_count;
 	unsigned in, out, given; /* given: of those that went out, how many came back */
 	int steps;               /* the most that lie between who took and who put back */

@@ -5,7 +5,6 @@
  * has no room for the search.
  */
 #include "analyse/graph.h"
-#include "analyse/odd.h"
 #include "analyse/why/finding.h"
 
 #include <string.h>
@@ -38,10 +37,10 @@ static bool is_for_condition(const struct thrum__model *model, const struct thru
 }
 
 /* Looks for the run that should have ended the wait of a step. */
-static bool find(const struct thrum__model *model, const struct thrum__step *step,
+static bool find(struct thrum__odd_search *search, const struct thrum__step *step,
 	struct thrum__odd *odd)
 {
-	return thrum__analyse_odd(model, step->other, THRUM__OPEN, odd, 1) == 1 &&
+	return thrum__analyse_odd(search, step->other, THRUM__OPEN, odd, 1) == 1 &&
 		odd->effect == THRUM__EFFECT_SIGNALS && odd->count == 1 && odd->with >= RUNS_MIN &&
 		odd->time[0] >= step->time && odd->task[0] != step->task;
 }
@@ -60,7 +59,7 @@ static void add_step(struct thrum__finding *finding, unsigned at, const struct t
 	finding->step_count++;
 }
 
-void thrum__why_add_left_out(const struct thrum__model *model, struct thrum__findings *findings)
+void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__findings *findings)
 {
 	unsigned asked = 0;
 
@@ -69,8 +68,8 @@ void thrum__why_add_left_out(const struct thrum__model *model, struct thrum__fin
 		struct thrum__odd odd;
 
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
-			if (is_for_condition(model, &finding->steps[at]) && asked++ < ASKED_MOST &&
-				find(model, &finding->steps[at], &odd))
+			if (is_for_condition(search->model, &finding->steps[at]) &&
+				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))
 				add_step(finding, at + 1, &odd);
 	}
 }

@@ -3,7 +3,7 @@
  * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
  * at once, and only one or two still have turns. Connections come and go, also two at once: so only handles
  * that are the only ones like them count as closed. Or that only one handle is left in a loop, of many alike,
- * and that nothing can come for it.
+ * and that nothing can come for it. Or which task of the thread was given to a loop that nobody runs.
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"
@@ -12,6 +12,8 @@
 #define AT_ONCE 50000000 /* ns */
 #define LEFT_MAX 2       /* so many handles are left at most */
 #define ALIKE_MIN 3      /* so many handles like the one that is left were closed */
+#define LONG 1000000000  /* ns */
+#define ASKED_BACK 16    /* edges of a task before its wait */
 #define OLDER 100        /* so many times as long as the life of any of these it has no turn */
 
 uint32_t thrum__why_loop_of(const struct thrum__model *model, uint32_t thread)
@@ -179,6 +181,104 @@ uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t threa
 			idle / OLDER > peer->longest
 		? handle
 		: THRUM__NONE;
+}
+
+/* ---- A loop that nobody runs ------------------------------------------------------------------ */
+
+bool thrum__why_is_unrun(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"run of the default main context", "run of a loop"};
+
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
+/* Whether the program only rests: in the last second it ran nothing but timers, and nothing comes from
+ * outside. */
+static bool is_all_idle(const struct thrum__model *model)
+{
+	static const char *const own[] = {"async ", "idle "};
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t row = thrum__why_resting(model, lane);
+
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			!thrum__why_rests_for(model, row, "blocked") &&
+			!thrum__why_rests_for(model, row, "wait for work"))
+			return false;
+	}
+	for (uint32_t run = thrum__analyse_run_from(model, model->end - LONG);
+		run < model->runs.count; run++) {
+		uint32_t task = thrum__model_has_row(&model->runs, run)
+			? thrum__why_known(model, THRUM__RUN(model, run, task))
+			: THRUM__NONE;
+
+		if (task != THRUM__NONE && THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+			THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD)
+			return false;
+	}
+	return !thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
+}
+
+/* Whether a task that never ran should have done so long ago. */
+static bool is_overdue(const struct thrum__model *model, uint32_t task)
+{
+	int64_t due = thrum__why_due_of(model, task);
+
+	if (due < 0)
+		due = thrum__why_is_said_ready(model, task) ? THRUM__TASK(model, task, created)
+							    : THRUM__OPEN;
+	return thrum__analyse_task_is_pending(model, task) &&
+		THRUM__TASK(model, task, run) == THRUM__NONE && due <= model->end - LONG;
+}
+
+const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *search,
+	uint32_t thread, uint32_t *task)
+{
+	const struct thrum__analyse_graph *graph = &search->graph;
+	const struct thrum__model *model = search->model;
+	uint32_t run = THRUM__TASK(model, thread, run);
+	uint32_t lane = THRUM__TASK(model, thread, kind) == THRUM_KIND_THREAD &&
+			thrum__model_has_row(&model->runs, run)
+		? THRUM__RUN(model, run, lane)
+		: THRUM__NONE;
+
+	for (uint32_t i = graph->list_count; i > 0 && lane != THRUM__NONE; i--) {
+		const struct thrum__analyse_wait *wait = &graph->waits[graph->lists[i].first];
+
+		*task = graph->lists[i].task;
+		if (thrum__why_is_unrun(model, wait->on) &&
+			THRUM__TASK(model, *task, lane) == lane && is_overdue(model, *task))
+			return is_all_idle(model) && search->gap < 0 ? wait : NULL;
+	}
+	return NULL;
+}
+
+bool thrum__why_add_asked(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__model_has_row(&model->edges, link->wait.edge)
+		? THRUM__EDGE(model, link->wait.edge, prev_out)
+		: THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, ASKED_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t asked = thrum__why_known(model, THRUM__EDGE(model, edge, to));
+		struct thrum__analyse_waits waits;
+
+		if (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_READ)
+			return false;
+		if (kind != THRUM__EDGE_READY || asked == THRUM__NONE)
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, asked);
+		if (waits.count == 0 || !thrum__why_is_unrun(model, waits.waits[0].on))
+			continue;
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, asked, waits.waits[0].on,
+			waits.waits[0].since, waits.waits[0].edge);
+		return true;
+	}
+	return false;
 }
 
 uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)

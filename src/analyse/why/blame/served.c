@@ -204,7 +204,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	struct thrum__why_servers servers;
 	unsigned able, first;
 
-	if (add_barrier(finding, search, path) || add_merged(finding, model, path))
+	if (add_barrier(finding, search, path) || add_merged(finding, model, path) ||
+		thrum__why_add_asked(finding, search, last))
 		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)

@@ -10,11 +10,10 @@
 #define LOCKS_BACK 8192 /* the same, of a lock whose places are compared */
 #define AT_ONCE 1000000 /* ns from the release of a lock to the wait */
 #define TOLD 2
-#define PLACES 32    /* where a lock is taken */
-#define HELD_BACK 64 /* edges of a task while it has a lock */
-#define SIGNALS_MIN \
-	8 /* so often somebody signalled who took the lock at a place: so each should there */
-#define SILENT_MAX 2 /* so often it was not so: the first who came there had nobody to signal */
+#define PLACES 32     /* where a lock is taken */
+#define HELD_BACK 64  /* edges of a task while it has a lock */
+#define SIGNALS_MIN 8 /* so often those who took the lock at a place signalled: so each should */
+#define SILENT_MAX 2  /* so often it was not so: the first who came there had nobody to signal */
 
 /* The lock that a task released to begin a wait, an edge; NONE if its act before was another one. */
 static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
@@ -31,7 +30,22 @@ static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
 		: THRUM__NONE;
 }
 
-/* Whether a task may be told: it doesn't wait for the condition itself. */
+/* Whether a task has signalled a condition like this one. */
+static bool is_signaller(const struct thrum__search *search, uint32_t task, uint32_t condition)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+			thrum__why_is_alike(search, condition, THRUM__EDGE(model, edge, to)))
+			return true;
+	return false;
+}
+
+/* Whether a task may be told: it doesn't wait for the condition itself, nor for one like it of which it has
+ * signalled none. */
 static bool is_other(const struct thrum__search *search, const struct thrum__why_link *link,
 	uint32_t task)
 {
@@ -41,7 +55,10 @@ static bool is_other(const struct thrum__search *search, const struct thrum__why
 		!*thrum__model_task_name(search->model, task, NULL))
 		return false;
 	waits = thrum__analyse_graph_waits(&search->graph, task);
-	return waits.count == 0 || waits.waits[0].on != link->wait.on;
+	return waits.count == 0 ||
+		(waits.waits[0].on != link->wait.on &&
+			(!thrum__why_is_alike(search, link->wait.on, waits.waits[0].on) ||
+				is_signaller(search, task, link->wait.on)));
 }
 
 static bool has_step(const struct thrum__finding *finding, uint32_t task)
@@ -202,10 +219,12 @@ bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__s
 
 /* ---- At a new place ------------------------------------------------------------------------- */
 
-/* The lock of a condition: one that some waiter released to wait for it; or NONE. */
-static uint32_t lock_of_condition(const struct thrum__model *model, uint32_t condition)
+uint32_t thrum__why_lock_of_condition(const struct thrum__model *model, uint32_t condition)
 {
-	uint32_t edge = THRUM__TASK(model, condition, edge_in), lock = THRUM__NONE;
+	uint32_t edge = thrum__model_has_row(&model->tasks, condition)
+		? THRUM__TASK(model, condition, edge_in)
+		: THRUM__NONE,
+		 lock = THRUM__NONE;
 
 	for (unsigned i = 0;
 		i < LOOK_BACK && lock == THRUM__NONE && thrum__model_has_row(&model->edges, edge);
@@ -336,7 +355,7 @@ bool thrum__why_add_newcomers(struct thrum__finding *finding, const struct thrum
 
 	if (THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION)
 		return false;
-	lock = lock_of_condition(model, link->wait.on);
+	lock = thrum__why_lock_of_condition(model, link->wait.on);
 	if (lock == THRUM__NONE || THRUM__TASK(model, lock, created) <= search->gap)
 		return false;
 	count = find_new(search, link, lock, found);

@@ -450,7 +450,22 @@ static bool may_come(const struct thrum__search *search, const struct thrum__why
 		!thrum__why_is_broken_timer(search, path);
 }
 
-/* Whether a lock that no task holds may have gone to another program. */
+/* Whether nobody has done anything with a condition or semaphore but wait for it. */
+static bool is_untouched(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
+		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			return false;
+	return edge == THRUM__NONE;
+}
+
+/* Whether a lock that no task holds may have gone to another program, or what nobody signalled so far may be
+ * signalled by one, or by a signal's handler. */
 static bool may_be_elsewhere(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -459,27 +474,32 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 		path->leaf);
 	uint32_t run = last ? THRUM__TASK(model, last->task, run) : THRUM__NONE;
 
-	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
-		!(lock && lock->count > 0) && thrum__model_has_row(&model->runs, run) &&
+	return ((THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
+			!(lock && lock->count > 0)) ||
+		       is_untouched(model, path->leaf)) &&
+		thrum__model_has_row(&model->runs, run) &&
 		thrum__why_rests_for(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
 			"blocked by the outside");
 }
 
-/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
+/* Whether a lane's thread waits for a time that is still to come, or for the outside: also for a pipe into which a
+ * signal's handler may write. */
 static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
 	uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
 	uint32_t row = thrum__why_resting(model, lane);
+	bool is_open = thrum__why_rests_for(model, row, "blocked by the outside") ||
+		thrum__why_rests_for(model, row, "wait for work");
 
 	if (waits.count == 0)
-		return thrum__why_rests_for(model, row, "blocked by the outside") ||
-			thrum__why_rests_for(model, row, "wait for work");
+		return is_open;
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
+	case THRUM_KIND_STREAM: return is_open;
 	default: return false;
 	}
 }
@@ -500,23 +520,38 @@ static bool has_heard(const struct thrum__model *model, const struct thrum__lane
 	return true;
 }
 
-/* Whether nobody has done anything with a condition or semaphore but wait for it. */
-static bool is_untouched(const struct thrum__model *model, uint32_t object)
+/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there are too
+ * many tasks to tell. */
+static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
+	const struct thrum__model *model = search->model;
 
-	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
-		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
-			return false;
-	return edge == THRUM__NONE;
+	THRUM__EACH_TASK (model, task) {
+		if (search->budget == 0)
+			return true;
+		search->budget--;
+		if (thrum__analyse_task_is_object(model, task) && task != object &&
+			thrum__why_is_alike(search, task, object) && !is_untouched(model, task))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then those
+ * who wait for the outside may, however often something came from there: it needn't have been for this one. */
+static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__why_servers none = {.is_whole = true};
+
+	return THRUM__TASK(search->model, link->task, kind) == THRUM_KIND_THREAD &&
+		is_untouched(search->model, link->wait.on) &&
+		thrum__why_not_again(search, link, &none).kind < 0 &&
+		!is_like_signalled(search, link->wait.on);
 }
 
 /* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
  * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
-static bool has_newcomer(const struct thrum__search *search, uint32_t object)
+static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
@@ -530,6 +565,8 @@ static bool has_newcomer(const struct thrum__search *search, uint32_t object)
 		if (!thrum__analyse_task_is_pending(model, thread) ||
 			!is_outside(search, lane, thread))
 			continue;
+		if (is_unasked)
+			return true;
 		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				     "blocked by the outside") &&
 					!has_heard(model, lane)
@@ -542,21 +579,33 @@ static bool has_newcomer(const struct thrum__search *search, uint32_t object)
 }
 
 /* The same, of an object of a circle. */
-static bool has_circle_newcomer(const struct thrum__search *search,
-	const struct thrum__why_path *path)
+static bool has_circle_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
 {
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
-			has_newcomer(search, path->links[i].task))
+			has_newcomer(search, path->links[i].task, false))
 			return true;
 	return false;
+}
+
+/* Whether a thread waits for events of the outside, as its recorder says. */
+static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = thrum__why_loop_of(model, thread);
+
+	return lane != THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
+		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
+			"wait for work outside");
 }
 
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t leaf = path->leaf;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t leaf = path->leaf, task;
 
 	path->tries = 0;
 	if (path->is_unknown)
@@ -566,7 +615,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			has_circle_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
-			has_newcomer(search, leaf);
+			has_newcomer(search, leaf, last && is_unasked(search, last));
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))
@@ -575,8 +624,11 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		count_tries(search, path);
 		return path->tries == 0;
 	}
+	if (!path->is_marked && thrum__why_is_unrun(model, leaf))
+		return true;
 	return is_at_work(model, leaf) ||
-		(thrum__why_is_loop(search, leaf) &&
+		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
+			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&
 			thrum__why_dropped(search, leaf).task == THRUM__NONE);
 }

@@ -17,45 +17,43 @@ static uint32_t next_row(const struct thrum__model_rows *rows, uint32_t row)
 	return row;
 }
 
-/* The first run from `run` on; without timers, of a task that is neither one nor a thread. */
-static uint32_t next_run(const struct thrum__model *model, uint32_t run, bool has_timers)
-{
-	for (run = next_row(&model->runs, run); !has_timers && run < model->runs.count;
-		run = next_row(&model->runs, run + 1)) {
-		uint32_t task = THRUM__RUN(model, run, task);
+/* The longest time without an event among some events, which are told in the order of time. */
+struct silence {
+	int64_t longest;
+	int64_t begun, last; /* when it began, and when the last event was; -1: never */
+};
 
-		if (thrum__model_has_row(&model->tasks, task) &&
-			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
-			THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD)
-			break;
+static const struct silence no_silence = {0, -1, -1};
+
+static void hear(struct silence *silence, int64_t time)
+{
+	if (silence->last >= 0 && time - silence->last > silence->longest) {
+		silence->longest = time - silence->last;
+		silence->begun = silence->last;
 	}
-	return run;
+	silence->last = time > silence->last ? time : silence->last;
 }
 
-/* The first edge at or after a time. O(edges since then) */
-static uint32_t edge_from(const struct thrum__model *model, int64_t time)
+/* Whether a run is one of a task that is neither a timer nor a thread. */
+static bool is_work(const struct thrum__model *model, uint32_t run)
 {
-	uint32_t edge = model->edges.count;
+	uint32_t task = THRUM__RUN(model, run, task);
 
-	while (edge > model->edges.first && thrum__model_has_row(&model->edges, edge - 1) &&
-		THRUM__EDGE(model, edge - 1, time) >= time)
-		edge--;
-	return next_row(&model->edges, edge);
+	return thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD;
 }
 
-/* The longest time between two events from a time on, but before the last one: creations, edges and runs;
- * without timers, all but their runs. Sets *begun to when it began, and *last to when the last event was; or
- * to -1. */
-static int64_t longest_silence(const struct thrum__model *model, int64_t from, bool has_timers,
-	int64_t *begun, int64_t *last)
+/* Finds the longest time without an event from a time on: creations, edges and runs. `worked` leaves out the
+ * runs that are no work. */
+static void find_silence(const struct thrum__model *model, int64_t from, struct silence *any,
+	struct silence *worked)
 {
 	uint32_t task = thrum__analyse_next_task(model, thrum__analyse_task_from(model, from));
-	uint32_t edge = edge_from(model, from);
-	uint32_t run = next_run(model, thrum__analyse_run_from(model, from), has_timers);
-	int64_t before = -1, longest = 0;
+	uint32_t edge = thrum__analyse_edge_from(model, from);
+	uint32_t run = next_row(&model->runs, thrum__analyse_run_from(model, from));
 
-	*begun = -1;
-
+	*any = *worked = no_silence;
 	for (;;) {
 		int64_t created = task < model->tasks.count ? THRUM__TASK(model, task, created)
 							    : THRUM__OPEN;
@@ -65,20 +63,17 @@ static int64_t longest_silence(const struct thrum__model *model, int64_t from, b
 		int64_t time = created < met ? created : met;
 
 		time = ran < time ? ran : time;
-		*last = before;
 		if (time == THRUM__OPEN)
-			return longest;
-		if (before >= 0 && time - before > longest) {
-			longest = time - before;
-			*begun = before;
-		}
-		before = time > before ? time : before;
+			return;
+		hear(any, time);
+		if (time == created || time == met || is_work(model, run))
+			hear(worked, time);
 		if (time == created)
 			task = thrum__analyse_next_task(model, task + 1);
 		else if (time == met)
 			edge = next_row(&model->edges, edge + 1);
 		else
-			run = next_run(model, run + 1, has_timers);
+			run = next_row(&model->runs, run + 1);
 	}
 }
 
@@ -91,24 +86,20 @@ bool thrum__why_is_polite(const struct thrum__model *model)
 		(signal == 1 || signal == 2 || signal == 13 || signal == 14 || signal == 15);
 }
 
-bool thrum__why_is_silent(const struct thrum__model *model)
+void thrum__why_find_silence(struct thrum__search *search)
 {
-	int64_t silence = model->end - model->last, begun, last;
+	const struct thrum__model *model = search->model;
+	int64_t silence = model->end - model->last, rest;
+	struct silence any, worked;
 
-	return model->ending == THRUM_ENDING_KILLED && !thrum__why_is_polite(model) &&
-		model->events >= EVENTS_MIN && silence >= SILENCE_MIN &&
-		silence / TIMES >= longest_silence(model, INT64_MIN, true, &begun, &last);
-}
-
-bool thrum__why_is_still(const struct thrum__model *model)
-{
-	int64_t longest, begun, last;
-
+	search->is_silent = search->is_still = false;
 	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
 		model->events < EVENTS_MIN)
-		return false;
-	longest = longest_silence(model, INT64_MIN, false, &begun, &last);
-	return model->end - last >= THRUM__SOON_OUTSIDE && (model->end - last) / STILL >= longest;
+		return;
+	find_silence(model, INT64_MIN, &any, &worked);
+	rest = model->end - worked.last;
+	search->is_silent = silence >= SILENCE_MIN && silence / TIMES >= any.longest;
+	search->is_still = rest >= THRUM__SOON_OUTSIDE && rest / STILL >= worked.longest;
 }
 
 /* Whether a task ran all the time between two times: one that isn't a thread's own. */
@@ -130,14 +121,15 @@ static bool has_run_for(const struct thrum__model *model, int64_t from, int64_t 
 struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *model)
 {
 	struct thrum__why_pause pause = {-1, -1, false};
-	int64_t longest, last;
+	struct silence any, worked;
 
 	if (!thrum__why_is_too_soon(model, 0, false))
 		return pause;
-	longest = longest_silence(model, model->end - PAUSE_BACK, true, &pause.from, &last);
-	pause.to = pause.from + longest;
-	if (last >= 0 && model->end - last >= longest) {
-		pause.from = last;
+	find_silence(model, model->end - PAUSE_BACK, &any, &worked);
+	pause.from = any.begun;
+	pause.to = any.begun + any.longest;
+	if (any.last >= 0 && model->end - any.last >= any.longest) {
+		pause.from = any.last;
 		pause.to = model->end;
 	}
 	pause.is_at_work = pause.from >= 0 && has_run_for(model, pause.from, pause.to);

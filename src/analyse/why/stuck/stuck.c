@@ -617,8 +617,7 @@ static int begin(struct thrum__search *search)
 	if (!search->process)
 		return -THRUM_E_MEMORY;
 	look_at_lanes(search);
-	search->is_silent = thrum__why_is_silent(search->model);
-	search->is_still = thrum__why_is_still(search->model);
+	thrum__why_find_silence(search);
 	search->pause = thrum__why_find_pause(search->model);
 	search->dropped_lane = THRUM__NONE;
 	if (search->is_still && search->model->has_connections && search->gap < 0)

@@ -46,6 +46,21 @@ static bool add_dropped(struct thrum__finding *finding, struct thrum__search *se
 	return true;
 }
 
+/* The thread at the end of the path gave a task to a loop that nobody runs. */
+static bool add_unrun(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_thread = !last || THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_THREAD;
+	uint32_t thread = is_thread ? path->leaf : last->task, task;
+	const struct thrum__analyse_wait *wait = thrum__why_unrun(search, thread, &task);
+
+	if (wait)
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
+			wait->edge);
+	return wait != NULL;
+}
+
 /* A handle keeps the leaf's loop, whether or not it is known which one. */
 static bool add_left_open(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -228,7 +243,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 	/* The more telling ones come first. */
 	if (!(last && last->is_served))
 		(void)(add_abandoner(finding, search, path) || add_dropped(finding, search, path) ||
-			add_left_open(finding, search, path) ||
+			add_unrun(finding, search, path) || add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
 			add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_keeper(finding, search, path) ||

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds the task that a thread asked a loop to run, where the thread waits for that task's signal. It made
+ * the task ready just before the wait, and tasks like that one gave all signals for which it waited there.
+ */
+#include "analyse/why/lanes.h"
+
+#define LOOK_BACK 256 /* edges that are searched, from the latest back */
+#define BEFORE 16     /* edges of the waiter between its call and its wait */
+#define PROOF 3       /* signals that came as expected */
+
+/* The task that the waiter made ready last, if it did nothing since but wait. */
+static uint32_t last_made_ready(const struct thrum__model *model,
+	const struct thrum__analyse_wait *wait)
+{
+	uint32_t edge = wait->edge;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, BEFORE) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_READY)
+			return thrum__why_known(model, to);
+		if (kind == THRUM__EDGE_WAIT && to != wait->on)
+			break;
+	}
+	return THRUM__NONE;
+}
+
+/* How many signals of a condition tasks like this one gave; -1: others gave one, too. */
+static int signals_by(const struct thrum__search *search, uint32_t condition, uint32_t task,
+	uint32_t waiter)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, condition, edge_in);
+	int count = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL || from == waiter)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, from) ||
+			!thrum__why_are_peers(search, from, task))
+			return -1;
+		count++;
+	}
+	return count;
+}
+
+/* How many such signals ended the waiter's waits at this place of the program; 0: others gave some. */
+static int proofs_of(const struct thrum__search *search, uint32_t waiter,
+	const struct thrum__analyse_wait *wait, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = wait->edge, last = THRUM__NONE;
+	int place = THRUM__EDGE(model, edge, value), all = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int count;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT || to == last ||
+			THRUM__EDGE(model, edge, value) != place ||
+			!thrum__model_has_row(&model->tasks, to) ||
+			THRUM__TASK(model, to, kind) != THRUM_KIND_CONDITION)
+			continue;
+		count = signals_by(search, to, task, waiter);
+		if (count < 0)
+			return 0;
+		last = to;
+		all += count;
+	}
+	return all;
+}
+
+uint32_t thrum__why_asked(const struct thrum__search *search,
+	const struct thrum__analyse_list *list, bool *is_weak)
+{
+	static const char *const shared[] = {"shared "};
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_wait *wait = &search->graph.waits[list->first];
+	uint32_t task;
+	int proofs;
+
+	if (list->count != 1 || wait->is_link ||
+		THRUM__TASK(model, wait->on, kind) != THRUM_KIND_CONDITION ||
+		THRUM__EDGE(model, wait->edge, value) == 0 ||
+		THRUM__TASK(model, wait->on, flags) & THRUM__TASK_PREEXISTING ||
+		thrum__why_begins_with(model, wait->on, shared, 1) ||
+		thrum__why_is_too_soon(model, model->end - wait->since, false))
+		return THRUM__NONE;
+	task = last_made_ready(model, wait);
+	if (task == THRUM__NONE || !thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		thrum__analyse_task_is_running(model, task) ||
+		thrum__analyse_graph_waits(&search->graph, task).count > 0 ||
+		!thrum__why_is_said_ready(model, task))
+		return THRUM__NONE;
+	proofs = proofs_of(search, list->task, wait, task);
+	*is_weak = proofs < PROOF;
+	return proofs > 0 ? task : THRUM__NONE;
+}
