@@ -654,7 +654,6 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			is_open_circle(model, path) || has_circle_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
-
 			has_newcomer(search, leaf, last && is_unasked(search, last));
 	if (is_half_forgotten(model, leaf))
 		return true;
