@@ -60,8 +60,8 @@ static void serve_pipe(bool polls, bool waits)
 
 	pthread_create(&reader, NULL, read_commands, polls ? &lock : NULL);
 	for (int i = 0; i < 4; i++) {
+		usleep(9000);
 		(void)!write(ends[1], "x", 1);
-		usleep(3000);
 	}
 	if (waits) {
 		pthread_create(&waiter, NULL, wait_for_end, NULL);

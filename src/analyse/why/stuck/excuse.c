@@ -620,21 +620,23 @@ static bool is_writer(const struct thrum__model *model, const struct thrum__why_
 	return false;
 }
 
-/* Whether a circle leads through a pipe into which others than its tasks may write. */
+/* Whether a wait is for what comes out of a pipe, into which a handler or somebody outside may write. */
+static bool is_open_link(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t run = THRUM__TASK(model, link->task, run);
+
+	return !link->is_served && THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
+		!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
+		is_open_wait(model,
+			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
+}
+
+/* Whether a circle leads through such a pipe. */
 static bool is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
 {
-	for (uint32_t i = path->circle; i < path->length; i++) {
-		const struct thrum__why_link *link = &path->links[i];
-		uint32_t run = THRUM__TASK(model, link->task, run);
-
-		if (!link->is_served &&
-			THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
-			!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
-			is_open_wait(model,
-				thrum__why_resting(model,
-					&model->lanes[THRUM__RUN(model, run, lane)])))
+	for (uint32_t i = path->circle; i < path->length; i++)
+		if (is_open_link(model, &path->links[i]))
 			return true;
-	}
 	return false;
 }
 
