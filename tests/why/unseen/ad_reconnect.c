@@ -7,6 +7,7 @@
  *   truth: back_off takes its deadline from the wall clock; its condition counts by CLOCK_MONOTONIC.
  *   culprit: back_off|retry_wake
  *   victim: export_batch|link_up|sample_sensors|room_made
+ *   clue: Does nothing for .*room_made
  * case: healthy
  *   args: healthy
  *   ask: why

@@ -8,6 +8,7 @@
  *     queues the job again nor marks the slot as free, so the supervisor waits for an answer in vain.
  *   culprit: reap_worker|[Kk]illed (by|process)
  *   victim: run_jobs|collect_result
+ *   clue: killed by SIGKILL
  * case: healthy
  *   args: healthy
  *   ask: why

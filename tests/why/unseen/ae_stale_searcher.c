@@ -8,6 +8,7 @@
  *     count of searchers. So submit_job thinks for ever that a worker is looking for jobs and wakes none.
  *   culprit: drop_cancelled|submit_job
  *   victim: wait_frame|render_frames
+ *   clue: didn.t signal .condition tiles_to_draw
  * case: healthy
  *   args: healthy
  *   ask: why
