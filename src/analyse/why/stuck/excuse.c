@@ -631,13 +631,17 @@ static bool is_open_link(const struct thrum__model *model, const struct thrum__w
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
 }
 
-/* Whether a circle leads through such a pipe. */
+/* Whether a circle leads through such a pipe. Nobody idles with a lock that another one needs. */
 static bool is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
 {
-	for (uint32_t i = path->circle; i < path->length; i++)
-		if (is_open_link(model, &path->links[i]))
-			return true;
-	return false;
+	bool is_open = false;
+
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		if (thrum__why_is_held(&path->links[i].wait))
+			return false;
+		is_open |= is_open_link(model, &path->links[i]);
+	}
+	return is_open;
 }
 
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
