@@ -27,12 +27,13 @@ static struct watch {
 	uint32_t seen;
 	int left;                     /* bytes, as far as that is known */
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
+	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
 	_Atomic uint64_t task;
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
 
 /* So many watches were armed again by the thread that was told, before it waited again; where it did so
- * last. */
+ * last with another descriptor than that of a timer. */
 #define HABIT 3
 #define LEFT_LONG 500000000 /* ns for which data may be left that a thread was told of */
 static _Atomic uint32_t armed;
@@ -67,7 +68,9 @@ static void note_armed(struct watch *watch, const void *caller)
 		return;
 	}
 	atomic_fetch_add_explicit(&armed, 1, memory_order_relaxed);
-	atomic_store_explicit(&armed_at, caller, memory_order_relaxed);
+	if (!thrum__adapt_is_timer((int)(watch - watches)))
+		atomic_store_explicit(&armed_at, caller, memory_order_relaxed);
+	atomic_store_explicit(&watch->armed_at, caller, memory_order_relaxed);
 }
 
 /* For which events a descriptor is registered. */
@@ -93,6 +96,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 		note_armed(watch, caller);
 	} else {
 		atomic_store(&watch->taker, NULL);
+		atomic_store(&watch->armed_at, NULL);
 		resolve_told(&watch->task);
 	}
 	atomic_store(&watch->epoll, epoll + 1);
@@ -274,8 +278,8 @@ static bool may_tell_edge(int fd)
 
 static void tell(struct watch *watch, int fd, const void *waits_at)
 {
-	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at),
-		   *accepter = atomic_load(&watch->accepter);
+	const void *own = atomic_load(&watch->armed_at), *accepter = atomic_load(&watch->accepter);
+	const void *caller = is_edge(watch) ? waits_at : own ? own : atomic_load(&armed_at);
 	bool is_door = is_edge(watch) && thrum__adapt_listens(fd);
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
