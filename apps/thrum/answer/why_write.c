@@ -328,6 +328,23 @@ void why_write_polling(struct output *out, const struct thrum__model *model)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
+/* Writes why a task failed, if it did. */
+static void write_failure(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t failure = THRUM__TASK(model, task, failure);
+	const char *text;
+	size_t size;
+
+	if (THRUM__TASK(model, task, state) != THRUM__STATE_FAILED)
+		return;
+	output_text(out, " failed");
+	text = failure == THRUM__NONE ? "" : thrum__model_string(model, failure, &size);
+	if (*text) {
+		output_text(out, ": ");
+		output_display(out, text, size, NAME_COLUMNS);
+	}
+}
+
 /* Writes the last runs of a loop in their order. */
 static void write_lasts(struct output *out, const struct thrum__model *model, uint32_t thread,
 	const struct thrum__thread_lasts *lasts)
@@ -349,6 +366,7 @@ static void write_lasts(struct output *out, const struct thrum__model *model, ui
 		write_time(out, THRUM__RUN(model, lasts->runs[i], start));
 		output_text(out, "  ");
 		write_task(out, model, task);
+		write_failure(out, model, task);
 		write_place(out, model, task);
 		output_end_line(out, begin, STEP_INDENT);
 	}
