@@ -83,7 +83,8 @@ has closed why '^no findings'
 
 # A thread asks a loop that has ended.
 same over "$programs/uv_async" over
-has over why 'async (on_question|uv_async\+0x[0-9a-f]+): Waits for .run of a loop, as uv_run has returned in (run_out|uv_async\+0x)'
+question='async (on_question|uv_async\+0x[0-9a-f]+)'
+has over why "$question: Waits for .run of a loop, as uv_run has returned in (run_out|uv_async\+0x)"
 same anew "$programs/uv_async" anew
 has anew why '^no findings'
 

@@ -5,8 +5,8 @@
  * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
  * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is
  * done: "left" forgets one.
- * In "over" the handle doesn't keep the loop, so that has ended when a thread sends it and waits for an answer;
- * in "anew" the loop runs again.
+ * In "over" the handle doesn't keep the loop, so that has ended when a thread sends it and waits for an
+ * answer; in "anew" the loop runs again.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
