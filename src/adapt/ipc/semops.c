@@ -103,6 +103,7 @@ static void begin(struct set_wait *set, const struct timespec *limit)
 	char label[CALL_MAX];
 
 	find_first(set);
+	thrum__adapt_set_doubts(set->held.key);
 	thrum__adapt_set_put_name(label, set->change.set, set->number);
 	thrum__adapt_wait_outside(&set->wait, THRUM_KIND_HANDLE, label, ns_of(limit),
 		set->change.caller);

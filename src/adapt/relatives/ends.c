@@ -441,6 +441,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
 
+	if (!writes)
+		thrum__adapt_set_doubts(thrum__adapt_tokens_key(fd));
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
 	if (is_pipe && !is_timed && !looked.is_connection && may_look())
