@@ -99,15 +99,14 @@ bool thrum__adapt_fork_may_record(pid_t child)
 void thrum__adapt_fork_ended(pid_t child, int status)
 {
 	uint32_t count = atomic_load_explicit(&forks->begun, memory_order_relaxed);
+	struct thrum__adapt_started *started = &forks->started[child % FORKS_STARTED];
 
+	if (atomic_load(&started->process) == child)
+		atomic_store(&started->killed, WIFSIGNALED(status) ? WTERMSIG(status) : -1);
 	for (uint32_t i = 0; WIFSIGNALED(status) && i < FORKS_FILES; i++)
 		if (atomic_load(&forks->made[i].process) == child)
 			atomic_store(&forks->made[i].is_killed, 1);
 	if (WIFSIGNALED(status)) {
-		struct thrum__adapt_started *started = &forks->started[child % FORKS_STARTED];
-
-		if (atomic_load(&started->process) == child)
-			atomic_store(&started->killed, WTERMSIG(status));
 		thrum__adapt_set_killed(child);
 		thrum__adapt_queue_killed(child);
 	}
@@ -170,6 +169,8 @@ int thrum__adapt_killed_by(pid_t process, const void **caller)
 	int64_t latest = 0;
 
 	*caller = NULL;
+	if (killed < 0)
+		return 0;
 	for (unsigned i = 0; i < FORKS_SENT; i++) {
 		int number = atomic_load(&forks->signal[i].number);
 		int64_t ended = atomic_load(&forks->signal[i].ended);

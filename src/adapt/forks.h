@@ -78,7 +78,8 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
 		_Atomic uint64_t image;      /* the same in all copies of `by` by fork */
-		_Atomic int32_t killed; /* by this signal, as its parent was told; 0: not known */
+		/* By this signal, as its parent was told; -1: by none; 0: not known. */
+		_Atomic int32_t killed;
 	} started[FORKS_STARTED];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/adapt.bash"
 
 # Each is killed after a while.
-for case in read poll read-told poll-told semaphore permits child; do
+for case in read poll read-told poll-told semaphore permits child given-pipe given-set given-memory; do
 	begin "$case" "$programs/idle" "$case"
 done
 # Without a handler, nobody ends these.
@@ -14,7 +14,7 @@ for case in read read-told; do
 	begin "never-$case" "$programs/idle" "$case" never
 done
 wait
-for case in read poll read-told poll-told permits child; do
+for case in read poll read-told poll-told permits child given-pipe given-set given-memory; do
 	has "$case" why '^no findings'
 done
 # A program with a single thread is recorded only if others may share what it waits for.

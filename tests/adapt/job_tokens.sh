@@ -20,6 +20,11 @@ keeps='process [0-9]* \(parser\), which took one at [a-z_ ]*keep_token.*: Ends, 
 grep -qE "^ 2 .*$keeps .shared tokens of pipe" answer ||
 	wrong "nobody is told to have the tokens: $(cat answer)"
 ! grep -q '(job).*still holds' answer || wrong "others are told: $(cat answer)"
+for file in kept.thrum*; do
+	"$THRUM" dump "$file"
+done >dumped
+grep -q 'label .*(parser).*started by' dumped || wrong 'the jobs have no names'
+! grep 'label .*(parser).*killed by' dumped || wrong 'a signal that came too late has killed'
 
 # Nothing is wrong.
 for case in fine paid executed doubled works pair; do

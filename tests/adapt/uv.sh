@@ -83,10 +83,13 @@ has closed why '^no findings'
 
 # A thread asks a loop that has ended.
 same over "$programs/uv_async" over
-question='async (on_question|uv_async\+0x[0-9a-f]+)'
-has over why "$question: Waits for .run of a loop, as uv_run has returned in (run_out|uv_async\+0x)"
+left='run of a loop, as uv_run has returned in (run_out|uv_async\+0x)'
+has over why "async (on_question|uv_async\+0x[0-9a-f]+): Waits for .$left"
 same anew "$programs/uv_async" anew
 has anew why '^no findings'
+same steps "$programs/uv_async" steps
+has steps why '^no findings'
+"$THRUM" dump steps.thrum | grep 'run of a loop' && wrong 'steps: a loop that runs is told to be left'
 
 # Only a timer goes on: that is told, but is no finding. A server may be idle.
 for case in client server; do

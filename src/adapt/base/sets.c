@@ -466,6 +466,16 @@ void thrum__adapt_set_gives_key(uint64_t key)
 	errno = error;
 }
 
+void thrum__adapt_set_doubts(uint64_t key)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+	int error = errno;
+
+	if (one && permit_of(one, thrum__adapt_set_self()->thread) && thrum__adapt_has_handlers())
+		add_bit(one, SET_STRANGE);
+	errno = error;
+}
+
 /* ---- Asking ------------------------------------------------------------------------------------ */
 
 static bool is_lock(const struct thrum__adapt_semaphore *one)

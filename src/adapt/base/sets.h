@@ -102,6 +102,10 @@ void thrum__adapt_set_ends_key(uint64_t key);
 void thrum__adapt_set_takes_key(uint64_t key, const void *caller);
 void thrum__adapt_set_gives_key(uint64_t key);
 
+/* The calling thread is about to wait for any semaphore, by its key: if it has a permit and the program has
+ * signal handlers, one of those may be to give it, so the semaphore is no lock. */
+void thrum__adapt_set_doubts(uint64_t key);
+
 /* Stands for it in the place of an address; NULL: this process doesn't know it. */
 const void *thrum__adapt_set_address(const struct set_lock *);
 /* Writes its name. Room: SHARE_NAME. */
@@ -171,6 +175,13 @@ static inline void share_takes(const void *address, const void *caller)
 
 	if (key)
 		thrum__adapt_set_takes_key(key, caller);
+}
+static inline void share_doubts(const void *address)
+{
+	uint64_t key = has_shares() ? thrum__adapt_share_key(address) : 0;
+
+	if (key)
+		thrum__adapt_set_doubts(key);
 }
 /* It may be used unseen, or is no lock. */
 static inline void share_spoils(const void *address)

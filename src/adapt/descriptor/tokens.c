@@ -48,6 +48,13 @@ static void put_name(char *to, const void *address)
 
 static const struct share_kind in_pipe = {value_of, put_name, RETURNS_MIN};
 
+/* The place of a pipe gets another one. */
+static void leave(int fd, uint32_t n)
+{
+	if (is_of_tokens(fd) && atomic_load(&pipe_at[fd]) == n)
+		atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_TOKENS);
+}
+
 void thrum__adapt_tokens_begin(int from, int to)
 {
 	int count, error = errno;
@@ -55,6 +62,8 @@ void thrum__adapt_tokens_begin(int from, int to)
 
 	if (ioctl(from, FIONREAD, &count) == 0 && count > 0 && count <= FORKS_PERMITS) {
 		n = atomic_fetch_add(&made, 1) % PIPES;
+		leave(pipes[n].from, n);
+		leave(pipes[n].to, n);
 		pipes[n] = (struct pipe){from, to};
 		atomic_store(&pipe_at[from], (uint8_t)n);
 		atomic_store(&pipe_at[to], (uint8_t)n);

@@ -376,7 +376,7 @@ static bool asks_alone(const struct mark *mark, const struct bufferevent *now, u
 
 static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter)
 {
-	char label[CALL_MAX + PLACE_MAX + 80], *end;
+	char label[CALL_MAX + PLACE_MAX + 100], *end;
 	cell_function *callback = thrum__adapt_event_read_callback(now);
 	const void *caller = mark->caller;
 

@@ -32,7 +32,6 @@ struct set_wait {
 	bool is_stuck;   /* that is told */
 	bool is_private; /* only relatives can know the set */
 	bool looks;      /* from time to time */
-	uint32_t note;
 };
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
@@ -104,15 +103,16 @@ static void begin(struct set_wait *set, const struct timespec *limit)
 	char label[CALL_MAX];
 
 	find_first(set);
+	thrum__adapt_set_doubts(set->held.key);
 	thrum__adapt_set_put_name(label, set->change.set, set->number);
 	thrum__adapt_wait_outside(&set->wait, THRUM_KIND_HANDLE, label, ns_of(limit),
 		set->change.caller);
 	set->held.wait = &set->wait;
 	set->held.caller = set->change.caller;
 	set->held.is_timed = limit != NULL;
-	set->note = limit ? FORKS_WAITS : thrum__adapt_set_waits(set->held.key);
+	set->held.note = limit ? FORKS_WAITS : thrum__adapt_set_waits(set->held.key);
 	set->looks = !limit && !thrum__adapt_had_handlers();
-	thrum__adapt_set_wait_looks(set->note, set->looks);
+	thrum__adapt_set_wait_looks(set->held.note, set->looks);
 	look(set, true);
 }
 
@@ -122,7 +122,6 @@ static void end(struct set_wait *set, int result)
 	const void *address = set_address(set->held.key);
 	int error = errno;
 
-	thrum__adapt_set_wait_over(set->note);
 	thrum__adapt_held_end(&set->held);
 	/* Watched until it has said that it has the permit. */
 	atomic_fetch_add(watch_of(address), 1);
@@ -156,7 +155,7 @@ static int wait_on(struct set_wait *set, const struct timespec *limit)
 	}
 	/* Those that have told why they wait in vain needn't be told by others. */
 	if (!set->looks)
-		thrum__adapt_set_wait_looks(set->note, false);
+		thrum__adapt_set_wait_looks(set->held.note, false);
 	errno = error;
 	return real_semtimedop(
 		set->change.caller)(set->change.set, set->change.ops, set->change.count, limit);

@@ -41,21 +41,6 @@ static bool look(struct ipc_look *look, const void *object)
 	return tells;
 }
 
-/* A wait for a semaphore, which may end by the thread's cancellation. */
-struct shared_wait {
-	struct held held;
-	uint32_t note;
-};
-
-static void end_shared(struct shared_wait *shared)
-{
-	int error = errno;
-
-	thrum__adapt_set_wait_over(shared->note);
-	thrum__adapt_held_end(&shared->held);
-	errno = error;
-}
-
 /* Whether those who have its permits have all ended. */
 static bool look_for_holders(struct held *held)
 {
@@ -74,8 +59,10 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 {
 	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0};
 	uint64_t key = thrum__adapt_share_key(semaphore);
-	struct shared_wait shared __attribute__((
-		cleanup(end_shared))) = {.held = {.wait = wait, .key = key, .caller = caller},
+	/* Also when the thread is cancelled. */
+	struct held held __attribute__((cleanup(thrum__adapt_held_end))) = {.wait = wait,
+		.key = key,
+		.caller = caller,
 		.note = FORKS_WAITS};
 	int result = -1, pause = LOOK_FIRST;
 	bool tells = false;
@@ -84,8 +71,8 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		thrum__adapt_had_handlers() ||
 		!thrum__adapt_ipc_is_nameless(getpid(), (unsigned long)semaphore))
 		return 1;
-	shared.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
-	thrum__adapt_set_wait_looks(shared.note, true);
+	held.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
+	thrum__adapt_set_wait_looks(held.note, true);
 	for (; !tells && !thrum__adapt_had_handlers(); pause = next_pause(pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
@@ -94,7 +81,7 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		if (result == 0 || errno != ETIMEDOUT)
 			return result;
 		errno = error;
-		tells = look_for_holders(&shared.held) || look(&looked, semaphore);
+		tells = look_for_holders(&held) || look(&looked, semaphore);
 	}
 	return real_sem_wait(caller)(
 		semaphore); /* here, as the note has to stay until it is over */

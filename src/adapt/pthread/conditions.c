@@ -389,6 +389,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return 0; \
 		} \
 		errno = error; \
+		share_doubts(semaphore); \
 		int result; \
 \
 		if (!may_record(ADAPTER_PTHREAD) && !IS_TIMED(name) && \

@@ -72,8 +72,8 @@ struct looked {
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 	struct naps naps, child_naps;
-	struct held held; /* if it is a pipe of tokens */
-	pid_t left;       /* the process in the background that has the end, as looks have seen */
+	struct held *held; /* if it may be a pipe of tokens */
+	pid_t left;        /* the process in the background that has the end, as looks have seen */
 	int64_t left_since;
 };
 
@@ -260,7 +260,7 @@ static bool find_other(struct looked *looked)
 /* Whether it is known who has the tokens for which it waits. */
 static bool look_for_holders(struct looked *looked)
 {
-	struct held *held = &looked->held;
+	struct held *held = looked->held;
 
 	if (!held->is_over)
 		thrum__adapt_held_look(held, false);
@@ -277,7 +277,7 @@ static void look_at(struct looked *looked)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
 	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
-	if (looked->held.key && looked->is_begun && look_for_holders(looked))
+	if (looked->held && looked->held->key && look_for_holders(looked))
 		looked->is_vain = looked->is_stuck = true;
 	if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
 		look_once(looked);
@@ -372,15 +372,15 @@ static void look_until(struct looked *looked)
 static void look_until_over(struct looked *looked)
 {
 	uint64_t key = looked->one.events == POLLIN ? thrum__adapt_tokens_key(looked->fd) : 0;
-	uint32_t note = key ? thrum__adapt_set_waits(key) : FORKS_WAITS;
-
-	looked->held = (struct held){.wait = looked->wait,
+	/* Also when the thread is cancelled. */
+	struct held held __attribute__((cleanup(thrum__adapt_held_end))) = {.wait = looked->wait,
 		.key = key,
-		.caller = looked->wait->caller};
+		.caller = looked->wait->caller,
+		.note = key ? thrum__adapt_set_waits(key) : FORKS_WAITS};
+
+	looked->held = &held;
 	look_until(looked);
-	if (key)
-		thrum__adapt_held_end(&looked->held);
-	thrum__adapt_set_wait_over(note);
+	looked->held = NULL;
 }
 
 /* Whether it is a Unix socket. */
@@ -441,6 +441,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
 
+	if (!writes)
+		thrum__adapt_set_doubts(thrum__adapt_tokens_key(fd));
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
 	if (is_pipe && !is_timed && !looked.is_connection && may_look())

@@ -5,6 +5,7 @@
  * semaphore of the thread itself.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -269,8 +270,12 @@ void thrum__adapt_held_look(struct held *held, bool is_first)
 
 void thrum__adapt_held_end(struct held *held)
 {
+	int error = errno;
+
+	thrum__adapt_set_wait_over(held->note);
 	end_told(held);
 	if (held->is_teller)
 		atomic_store(&held->wait->object->count, 0);
 	held->is_teller = false;
+	errno = error;
 }

@@ -25,10 +25,11 @@ struct held {
 	bool is_timed;
 	bool has_own;   /* those that threads of this process have are told */
 	bool is_teller; /* of those of this process that wait for the same */
+	uint32_t note;  /* by which others know of the wait; FORKS_WAITS: they don't */
 };
 /* Records who has the permits, if that is known. is_first: only if this process has one. May change errno. */
 void thrum__adapt_held_look(struct held *, bool is_first);
-/* The wait is about to end: they have them no longer. */
+/* The wait is about to end: they have them no longer. Keeps errno. */
 void thrum__adapt_held_end(struct held *);
 
 #endif

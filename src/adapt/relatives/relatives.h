@@ -54,16 +54,6 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
  * end. */
 bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
-/* ---- told_ends.c ---- */
-
-/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
- * PLACE_MAX. */
-char *thrum__adapt_put_process(char *to, pid_t);
-/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
-char *thrum__adapt_put_starter(char *to, pid_t);
-/* Writes a signal's name. Returns the place behind it. */
-char *thrum__adapt_put_signal(char *to, int number);
-
 /* ---- vain.c ---- */
 
 /* Whether all other threads of this process wait for as long as it takes. */

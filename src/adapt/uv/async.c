@@ -191,15 +191,15 @@ static void runs(struct waking *one)
 		thrum_task_resolve(atomic_exchange(&one->unrun, THRUM_TASK_NONE));
 }
 
-int thrum__adapt_uv_run_loop(uv_loop_t *loop, const void *caller)
+int thrum__adapt_uv_run_loop(uv_loop_t *loop, uv_run_mode mode, const void *caller)
 {
 	struct waking *one = find(loop->async_io_watcher.fd);
 	int result;
 
 	if (one)
 		runs(one);
-	result = real_uv_run(caller)(loop, UV_RUN_DEFAULT);
-	one = find(loop->async_io_watcher.fd);
+	result = real_uv_run(caller)(loop, mode);
+	one = mode == UV_RUN_DEFAULT ? find(loop->async_io_watcher.fd) : NULL;
 	if (one)
 		atomic_store(&one->left, caller);
 	return result;

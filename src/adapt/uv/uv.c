@@ -295,9 +295,8 @@ STAND_IN int uv_async_send(uv_async_t *handle)
 
 STAND_IN int uv_run(uv_loop_t *loop, uv_run_mode mode)
 {
-	return mode == UV_RUN_DEFAULT && thrum__adapt_uv_begin(CALLER)
-		? thrum__adapt_uv_run_loop(loop, CALLER)
-		: real_uv_run(CALLER)(loop, mode);
+	return thrum__adapt_uv_begin(CALLER) ? thrum__adapt_uv_run_loop(loop, mode, CALLER)
+					     : real_uv_run(CALLER)(loop, mode);
 }
 
 /* A request's word for the function that runs in the thread pool. */

@@ -70,8 +70,8 @@ void thrum__adapt_uv_async_made(uv_async_t *, const void *caller);
 void thrum__adapt_uv_async_sent(uv_async_t *);
 void thrum__adapt_uv_async_runs(uv_async_t *);
 void thrum__adapt_uv_async_closed(uv_async_t *, const void *caller);
-/* Runs a loop until it has nothing left, and notes that it was left then. */
-int thrum__adapt_uv_run_loop(uv_loop_t *, const void *caller);
+/* Runs a loop. Notes that it was left, unless the program runs it step by step. */
+int thrum__adapt_uv_run_loop(uv_loop_t *, uv_run_mode, const void *caller);
 /* The address of the program's callback of a handle. */
 const void *thrum__adapt_uv_callback(const uv_async_t *);
 

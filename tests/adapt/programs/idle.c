@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sem.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +114,74 @@ static void keep_permits(void)
 	pause();
 }
 
+/* ---- A handler gives what its thread takes --------------------------------------------------- */
+
+static int set = -1;
+static sem_t *in_memory;
+
+static void change_set(short by)
+{
+	struct sembuf op = {0, by, 0};
+
+	while (semop(set, &op, 1))
+		;
+}
+
+static void give(int number)
+{
+	(void)number;
+	if (in_memory)
+		sem_post(in_memory);
+	else if (set >= 0)
+		change_set(1);
+	else
+		(void)!write(ends[1], "x", 1);
+}
+
+static void take(void)
+{
+	char byte;
+
+	if (in_memory)
+		sem_wait(in_memory);
+	else if (set >= 0)
+		change_set(-1);
+	else
+		(void)!read(ends[0], &byte, 1);
+}
+
+static void signal_parent(void)
+{
+	for (int i = 0; i < 8; i++) {
+		usleep(10000);
+		kill(getppid(), SIGUSR1);
+	}
+	sleep(3);
+	if (set >= 0)
+		semctl(set, 0, IPC_RMID);
+	_exit(0);
+}
+
+static void serve_handler(const char *what)
+{
+	struct sigaction action = {.sa_handler = give, .sa_flags = SA_RESTART};
+
+	if (strcmp(what, "set") == 0)
+		set = semget(IPC_PRIVATE, 1, 0600);
+	if (strcmp(what, "memory") == 0) {
+		in_memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			0);
+		sem_init(in_memory, 1, 1);
+	} else {
+		give(0);
+	}
+	sigaction(SIGUSR1, &action, NULL);
+	if (fork() == 0)
+		signal_parent();
+	for (;;)
+		take();
+}
+
 /* Kills the program once it has been idle for a while. */
 static void kill_later(void)
 {
@@ -136,6 +206,8 @@ int main(int count, char **arguments)
 		serve_child();
 	else if (strcmp(name, "permits") == 0)
 		keep_permits();
+	else if (strncmp(name, "given-", 6) == 0)
+		serve_handler(name + 6);
 	else if (strcmp(name, "semaphore") == 0)
 		sem_wait(&stop);
 	else

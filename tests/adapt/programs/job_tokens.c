@@ -106,6 +106,16 @@ static void finish(void)
 		;
 }
 
+/* The signal comes when the process has ended. */
+static void wait_and_kill(pid_t process)
+{
+	siginfo_t ended;
+
+	waitid(P_PID, (id_t)process, &ended, WEXITED | WNOWAIT);
+	kill(process, SIGKILL);
+	waitpid(process, NULL, 0);
+}
+
 static void run_jobs(int count)
 {
 	for (int i = 0; i < count; i++)
@@ -154,7 +164,7 @@ int main(int count, char **arguments)
 	run_jobs(5);
 	finish();
 	for (int i = 0; i < TOKENS && (is_kept || is_paid); i++)
-		waitpid(start(keep_token, "parser"), NULL, 0);
+		wait_and_kill(start(keep_token, "parser"));
 	for (int i = 0; i < TOKENS; i++) {
 		if (strcmp(how, "executed") == 0)
 			start(give_by_program, "shell");

@@ -6,7 +6,7 @@
  * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is
  * done: "left" forgets one.
  * In "over" the handle doesn't keep the loop, so that has ended when a thread sends it and waits for an
- * answer; in "anew" the loop runs again.
+ * answer; in "anew" the loop runs again, and in "steps" the program runs it step by step then.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -127,21 +127,33 @@ static void *ask(void *unused)
 	return unused;
 }
 
-static int run_out(bool again)
+static void run_step_by_step(void)
+{
+	while (uv_run(uv_default_loop(), UV_RUN_NOWAIT) != 0)
+		usleep(1000);
+}
+
+static int run_out(const char *mode)
 {
 	pthread_t thread;
+
+	bool by_steps = strcmp(mode, "steps") == 0;
 
 	if (uv_async_init(uv_default_loop(), &jobs_ready, on_question))
 		return 1;
 	uv_unref((uv_handle_t *)&jobs_ready);
 	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	if (by_steps)
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
 	if (pthread_create(&thread, NULL, ask, NULL))
 		return 1;
 	usleep(20000);
-	if (again) {
+	if (by_steps || strcmp(mode, "anew") == 0)
 		uv_ref((uv_handle_t *)&jobs_ready);
+	if (by_steps)
+		run_step_by_step();
+	else if (strcmp(mode, "anew") == 0)
 		uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-	}
 	pthread_join(thread, NULL);
 	puts("all done");
 	return 0;
@@ -152,9 +164,9 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "one";
 	pthread_t thread;
 
-	if (strcmp(mode, "over") == 0 || strcmp(mode, "anew") == 0) {
+	if (strcmp(mode, "over") == 0 || strcmp(mode, "anew") == 0 || strcmp(mode, "steps") == 0) {
 		alarm(strcmp(mode, "over") == 0 ? 2 : 20);
-		return run_out(strcmp(mode, "anew") == 0);
+		return run_out(mode);
 	}
 
 	if (strcmp(mode, "left") == 0 || strcmp(mode, "closed") == 0) {
