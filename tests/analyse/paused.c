@@ -15,6 +15,8 @@
 #define AT_ONCE 6    /* of these: so each takes 12 ms */
 #define ASKED 110    /* ms: when the one is made that doesn't end */
 
+static int later; /* ms: after so long a silence, all begins */
+
 /* Requests of the main thread, or promises, that a thread resolves until 132 ms. One doesn't end. */
 static void tell(const char *kind)
 {
@@ -23,9 +25,9 @@ static void tell(const char *kind)
 		   "0 @1 create - 3 thread\n0 @1 label 3 \"worker\n0 @1 switch 3\n"
 		   "0 @1 create 3 4 task\n0 @1 label 4 \"count\n");
 	for (int i = 0; i < PEERS + AT_ONCE; i++) {
-		int time = 2 + 2 * i;
+		int time = later + 2 + 2 * i;
 
-		if (time == ASKED)
+		if (time == later + ASKED)
 			story_tell("%d" MS "create 2 9 %s\n%d" MS "label 9 \"look up\n", time, kind,
 				time);
 		if (i < PEERS)
@@ -96,11 +98,28 @@ static void an_answer_from_inside(void **state)
 	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
 }
 
+/* A longer one came before. */
+static void the_latter_of_two(void **state)
+{
+	(void)state;
+	later = 400;
+	tell("promise");
+	story_tell("533" MS "@1 switch 4\n620" MS "@1 switch 3\n");
+	assert_int_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
+	/* All goes on after that pause, but the one doesn't end. */
+	for (int i = 0; i < 20; i++)
+		story_tell("%d" MS "create 2 %d task\n%d" MS "resolve 2 %d\n", 621 + 5 * i, 200 + i,
+			622 + 5 * i, 200 + i);
+	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
+	later = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_from_outside),
 		cmocka_unit_test(an_answer_from_inside),
+		cmocka_unit_test(the_latter_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,11 +30,19 @@ struct thrum__why_dropped {
 		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
 };
 
-/* The longest time shortly before the end in which nothing happened at all, if something outside ended the
- * program: as if the machine had paused. */
+#define THRUM__PAUSES 8
+
+/* A time shortly before the end in which nothing happened at all, if something outside ended the program: as
+ * if the machine had paused. */
 struct thrum__why_pause {
-	int64_t from, to; /* -1: there is none */
-	bool is_at_work;  /* a task ran meanwhile, so not all just waited */
+	int64_t from, to;
+	bool is_at_work; /* a task ran meanwhile, so not all just waited */
+};
+
+/* Each is longer than all that came later: so the first one after a time is the longest since. */
+struct thrum__why_pauses {
+	struct thrum__why_pause all[THRUM__PAUSES];
+	unsigned count;
 };
 
 struct thrum__search {
@@ -60,7 +68,7 @@ struct thrum__search {
 	 * than the recording shows. */
 	bool is_open;
 	bool is_stranded; /* is_open, and nothing is pending that something outside the program ends */
-	struct thrum__why_pause pause;
+	struct thrum__why_pauses pauses;
 	bool is_silent; /* a signal ended the program after a silence as never before */
 	bool is_still;  /* the same, but timers may have run in that silence */
 	/* If is_still, and the program has connections: its requests by call site; else NULL. */
@@ -315,8 +323,8 @@ bool thrum__why_is_polite(const struct thrum__model *);
  * run, as they have no effect any more. O(tasks + runs + edges), if a signal killed it. */
 void thrum__why_find_silence(struct thrum__search *);
 
-/* Finds the pause. O(tasks + runs + edges) of the last second. */
-struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *);
+/* Finds the pauses. O(tasks + runs + edges) of the last second. */
+void thrum__why_find_pauses(const struct thrum__model *, struct thrum__why_pauses *);
 
 /* Whether something from outside the program can come: requests are pending, or handles, or, if they count,
  * timers. Not those whose names begin with one of these words, as the adapters name wake-ups by the program

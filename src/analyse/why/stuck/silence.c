@@ -5,7 +5,7 @@
 #define SILENCE_MIN 200000000 /* ns */
 #define TIMES 10              /* as long as the longest silence before */
 #define STILL 4               /* the same, if timers go on */
-#define PAUSE_BACK 1000000000 /* ns before the end in which a pause is looked for */
+#define PAUSE_BACK 1000000000 /* ns before the end in which pauses are looked for */
 #define RUNS_BACK 64          /* runs that are searched for one that lasted, from a time back */
 #define EVENTS_MIN 32         /* with fewer events, nothing tells how long silences are */
 
@@ -34,6 +34,18 @@ static void hear(struct silence *silence, int64_t time)
 	silence->last = time > silence->last ? time : silence->last;
 }
 
+/* Adds a pause that ends later than all others. Where there are too many, it replaces the shortest. */
+static void note_pause(struct thrum__why_pauses *pauses, int64_t from, int64_t to)
+{
+	struct thrum__why_pause *all = pauses->all;
+
+	while (pauses->count > 0 &&
+		all[pauses->count - 1].to - all[pauses->count - 1].from <= to - from)
+		pauses->count--;
+	pauses->count -= pauses->count == THRUM__PAUSES;
+	all[pauses->count++] = (struct thrum__why_pause){.from = from, .to = to};
+}
+
 /* Whether a run is one of a task that is neither a timer nor a thread. */
 static bool is_work(const struct thrum__model *model, uint32_t run)
 {
@@ -45,9 +57,9 @@ static bool is_work(const struct thrum__model *model, uint32_t run)
 }
 
 /* Finds the longest time without an event from a time on: creations, edges and runs. `worked` leaves out the
- * runs that are no work. */
+ * runs that are no work. Notes each time without an event as a pause if `pauses` isn't NULL. */
 static void find_silence(const struct thrum__model *model, int64_t from, struct silence *any,
-	struct silence *worked)
+	struct silence *worked, struct thrum__why_pauses *pauses)
 {
 	uint32_t task = thrum__analyse_next_task(model, thrum__analyse_task_from(model, from));
 	uint32_t edge = thrum__analyse_edge_from(model, from);
@@ -65,6 +77,8 @@ static void find_silence(const struct thrum__model *model, int64_t from, struct 
 		time = ran < time ? ran : time;
 		if (time == THRUM__OPEN)
 			return;
+		if (pauses && any->last >= 0)
+			note_pause(pauses, any->last, time);
 		hear(any, time);
 		if (time == created || time == met || is_work(model, run))
 			hear(worked, time);
@@ -96,7 +110,7 @@ void thrum__why_find_silence(struct thrum__search *search)
 	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
 		model->events < EVENTS_MIN)
 		return;
-	find_silence(model, INT64_MIN, &any, &worked);
+	find_silence(model, INT64_MIN, &any, &worked, NULL);
 	rest = model->end - worked.last;
 	search->is_silent = silence >= SILENCE_MIN && silence / TIMES >= any.longest;
 	search->is_still = rest >= THRUM__SOON_OUTSIDE && rest / STILL >= worked.longest;
@@ -118,20 +132,21 @@ static bool has_run_for(const struct thrum__model *model, int64_t from, int64_t 
 	return false;
 }
 
-struct thrum__why_pause thrum__why_find_pause(const struct thrum__model *model)
+void thrum__why_find_pauses(const struct thrum__model *model, struct thrum__why_pauses *pauses)
 {
-	struct thrum__why_pause pause = {-1, -1, false};
+	int64_t from = model->end - PAUSE_BACK;
 	struct silence any, worked;
 
+	pauses->count = 0;
 	if (!thrum__why_is_too_soon(model, 0, false))
-		return pause;
-	find_silence(model, model->end - PAUSE_BACK, &any, &worked);
-	pause.from = any.begun;
-	pause.to = any.begun + any.longest;
-	if (any.last >= 0 && model->end - any.last >= any.longest) {
-		pause.from = any.last;
-		pause.to = model->end;
-	}
-	pause.is_at_work = pause.from >= 0 && has_run_for(model, pause.from, pause.to);
-	return pause;
+		return;
+	/* The time whose events are overwritten only seems to be silent. */
+	if (model->is_cut && model->whole > from)
+		from = model->whole;
+	find_silence(model, from, &any, &worked, pauses);
+	if (any.last >= 0)
+		note_pause(pauses, any.last, model->end);
+	for (unsigned i = 0; i < pauses->count; i++)
+		pauses->all[i].is_at_work = has_run_for(model, pauses->all[i].from,
+			pauses->all[i].to);
 }

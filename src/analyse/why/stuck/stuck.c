@@ -310,31 +310,45 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
 
-/* Whether a task would be no older than its like became, but for a pause. */
-static bool is_held_up_by_pause(const struct thrum__search *search, uint32_t task)
+/* The longest pause in the life of a task which would be no older than its like became, but for that; or
+ * NULL. */
+static const struct thrum__why_pause *find_pause(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	const struct thrum__why_pause *pause = &search->pause;
 	int64_t created = THRUM__TASK(model, task, created), age = model->end - created;
-	int64_t from = created > pause->from ? created : pause->from;
 
-	return peer && peer->ended > 0 && age < PAUSED && from < pause->to &&
-		age - (pause->to - from) <= 2 * peer->longest;
+	if (!peer || peer->ended == 0 || age >= PAUSED)
+		return NULL;
+	for (unsigned i = 0; i < search->pauses.count; i++) {
+		const struct thrum__why_pause *pause = &search->pauses.all[i];
+		int64_t from = created > pause->from ? created : pause->from;
+
+		if (from < pause->to)
+			return age - (pause->to - from) <= 2 * peer->longest ? pause : NULL;
+	}
+	return NULL;
 }
 
-/* Whether the machine seems to have paused while an answer was on its way: it did nothing else, either. Where
- * nothing ran at all, all may as well wait for the one that is missing, unless that comes from outside. */
-static bool is_paused(const struct thrum__search *search, const struct thrum__why_path *path)
+/* The pause of the machine, as it seems, while an answer was on its way: it did nothing else, either. Where
+ * nothing ran at all, all may as well wait for the one that is missing, unless that comes from outside. NULL:
+ * there is none. */
+static const struct thrum__why_pause *pause_of(const struct thrum__search *search,
+	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	int kind = THRUM__TASK(model, path->leaf, kind);
+	const struct thrum__why_pause *pause;
 
-	return !path->is_unknown && path->circle == THRUM__NONE &&
-		!thrum__analyse_task_is_object(model, path->leaf) && !search->is_deadlocked &&
-		(search->pause.is_at_work || kind == THRUM_KIND_REQUEST ||
-			kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE) &&
-		is_held_up_by_pause(search, path->leaf);
+	if (path->is_unknown || path->circle != THRUM__NONE ||
+		thrum__analyse_task_is_object(model, path->leaf) || search->is_deadlocked)
+		return NULL;
+	pause = find_pause(search, path->leaf);
+	return pause &&
+			(pause->is_at_work || kind == THRUM_KIND_REQUEST ||
+				kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE)
+		? pause
+		: NULL;
 }
 
 /* Whether a task was made ready so late that a thread may just have been woken for it. */
@@ -352,24 +366,24 @@ static bool is_waking(const struct thrum__model *model, uint32_t task)
 /* Whether all may be well. Sets path->unjudged. */
 static bool may_be_well(struct thrum__search *search, struct thrum__why_path *path)
 {
-	bool is_late;
+	const struct thrum__why_pause *pause;
 
 	path->unjudged = -1;
 	if (is_young(search, path->victim))
 		return true;
 	path->is_soon = is_too_soon(search, path);
-	is_late = is_paused(search, path);
+	pause = pause_of(search, path);
 	/* Where nobody noted when the program ended, a lock may yet be lost for good, and all may have waited
 	 * for each other. */
 	if (is_waking(search->model, path->leaf) ||
-		(is_late && (search->pause.is_at_work || !path->is_marked)) ||
+		(pause && (pause->is_at_work || !path->is_marked)) ||
 		(path->is_soon && !search->is_stranded &&
 			(search->model->ending != THRUM_ENDING_GONE ||
 				!thrum__why_is_lock_lost(search, path->leaf)))) {
 		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
 		return true;
 	}
-	path->is_soon |= is_late;
+	path->is_soon |= pause != NULL;
 	if (!thrum__why_is_excused(search, path))
 		return false;
 	if (path->is_unknown)
@@ -618,7 +632,7 @@ static int begin(struct thrum__search *search)
 		return -THRUM_E_MEMORY;
 	look_at_lanes(search);
 	thrum__why_find_silence(search);
-	search->pause = thrum__why_find_pause(search->model);
+	thrum__why_find_pauses(search->model, &search->pauses);
 	search->dropped_lane = THRUM__NONE;
 	if (search->is_still && search->model->has_connections && search->gap < 0)
 		search->sites = thrum__why_count_sites(search->model);
