@@ -98,6 +98,32 @@ static void an_answer_from_inside(void **state)
 	assert_int_not_equal(certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED), -1);
 }
 
+/* Returns the certainty where all wait from 133 ms until 220 ms, and a timer is due at that time, in ms; the
+ * rest of the story follows. */
+static int with_timer(int due, const char *rest)
+{
+	tell("promise");
+	story_tell("132" MS "create 2 300 timer\n132" MS "due 300 =%d" MS "\n133" MS
+		   "@1 log 3 \"a\n133" MS "@1 suspend \"wait for work\n%s",
+		due - 132, rest);
+	return certainty(THRUM_ENDING_GONE, THRUM__FINDING_NEVER_RESOLVED);
+}
+
+/* All just wait, but a timer would have come. */
+static void a_timer_that_was_due(void **state)
+{
+	(void)state;
+	assert_int_equal(with_timer(150, "220" MS "resolve 2 300\n"), -1);
+	assert_int_equal(with_timer(150,
+				 "133" MS "suspend \"wait for work\n220" MS "@1 log 3 \"b\n"),
+		-1);
+	/* It came on time. */
+	assert_int_not_equal(with_timer(219, "220" MS "resolve 2 300\n"), -1);
+	/* Its thread does not wait for it. */
+	assert_int_not_equal(with_timer(150, "133" MS "suspend \"blocked\n220" MS "@1 log 3 \"b\n"),
+		-1);
+}
+
 /* A longer one came before. */
 static void the_latter_of_two(void **state)
 {
@@ -119,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_from_outside),
 		cmocka_unit_test(an_answer_from_inside),
+		cmocka_unit_test(a_timer_that_was_due),
 		cmocka_unit_test(the_latter_of_two),
 	};
 

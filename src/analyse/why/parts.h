@@ -36,7 +36,7 @@ struct thrum__why_dropped {
  * if the machine had paused. */
 struct thrum__why_pause {
 	int64_t from, to;
-	bool is_at_work; /* a task ran meanwhile, so not all just waited */
+	bool is_at_work; /* a task ran meanwhile, or was to run, so not all just waited */
 };
 
 /* Each is longer than all that came later: so the first one after a time is the longest since. */

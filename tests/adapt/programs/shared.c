@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,6 +49,21 @@ static void take_often(void)
 		take_turn(NULL);
 }
 
+static bool gives_back(const char *what)
+{
+	return strcmp(what, "give") == 0 || strcmp(what, "single") == 0 ||
+		strcmp(what, "sibling") == 0;
+}
+
+/* Waits until somebody waits for the mutex, and then for so long that this one looks who has it: on a busy
+ * machine, it may begin to wait late. 2: so glibc notes that somebody waits. */
+static void wait_for_waiter(void)
+{
+	while (__atomic_load_n(&shared->mutex.__data.__lock, __ATOMIC_ACQUIRE) != 2)
+		usleep(1000);
+	usleep(500000);
+}
+
 /* Takes the mutex, and tells so by closing the pipe. */
 static void hold(const char *what, int ends[2])
 {
@@ -58,9 +74,8 @@ static void hold(const char *what, int ends[2])
 	if (strcmp(what, "keep") == 0 || strcmp(what, "often") == 0 ||
 		strcmp(what, "sibling-keep") == 0)
 		sleep(20);
-	if (strcmp(what, "give") == 0 || strcmp(what, "single") == 0 ||
-		strcmp(what, "sibling") == 0)
-		usleep(300000);
+	if (gives_back(what))
+		wait_for_waiter();
 	if (strcmp(what, "end") != 0 && strcmp(what, "single-end") != 0 &&
 		strcmp(what, "sibling-end") != 0)
 		pthread_mutex_unlock(&shared->mutex);
@@ -118,7 +133,7 @@ int main(int argc, char **argv)
 	int ends[2];
 	pid_t child;
 
-	alarm(1);
+	alarm(gives_back(what) ? 20 : 1);
 	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		0);
 	if (shared == MAP_FAILED || pipe(ends) < 0)
@@ -138,6 +153,9 @@ int main(int argc, char **argv)
 	close(ends[1]);
 	if (read(ends[0], &(char){0}, 1) != 0)
 		return 1;
+	/* Those that hang do so from here on. */
+	if (!gives_back(what))
+		alarm(1);
 	/* The program has no other thread. */
 	if (strncmp(what, "single", 6) == 0) {
 		if (strcmp(what, "single-end") == 0)

@@ -57,7 +57,8 @@ static bool is_work(const struct thrum__model *model, uint32_t run)
 }
 
 /* Finds the longest time without an event from a time on: creations, edges and runs. `worked` leaves out the
- * runs that are no work. Notes each time without an event as a pause if `pauses` isn't NULL. */
+ * runs that are no work. Adds each time without an event to the pauses; the first one begins at -1, before all
+ * tasks. */
 static void find_silence(const struct thrum__model *model, int64_t from, struct silence *any,
 	struct silence *worked, struct thrum__why_pauses *pauses)
 {
@@ -77,8 +78,7 @@ static void find_silence(const struct thrum__model *model, int64_t from, struct 
 		time = ran < time ? ran : time;
 		if (time == THRUM__OPEN)
 			return;
-		if (pauses && any->last >= 0)
-			note_pause(pauses, any->last, time);
+		note_pause(pauses, any->last, time);
 		hear(any, time);
 		if (time == created || time == met || is_work(model, run))
 			hear(worked, time);
@@ -110,7 +110,7 @@ void thrum__why_find_silence(struct thrum__search *search)
 	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
 		model->events < EVENTS_MIN)
 		return;
-	find_silence(model, INT64_MIN, &any, &worked, NULL);
+	find_silence(model, INT64_MIN, &any, &worked, &search->pauses);
 	rest = model->end - worked.last;
 	search->is_silent = silence >= SILENCE_MIN && silence / TIMES >= any.longest;
 	search->is_still = rest >= THRUM__SOON_OUTSIDE && rest / STILL >= worked.longest;
@@ -132,6 +132,26 @@ static bool has_run_for(const struct thrum__model *model, int64_t from, int64_t 
 	return false;
 }
 
+/* Whether a task was due in the first half of a pause and ended later, or has not ended though its thread
+ * waits for work: that was not let run. */
+static bool has_held_task(const struct thrum__model *model, const struct thrum__why_pause *pause)
+{
+	uint32_t task = thrum__analyse_task_from(model, model->end - PAUSE_BACK);
+
+	for (task = thrum__analyse_next_task(model, task); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		int64_t due = thrum__why_due_of(model, task);
+
+		if (due < pause->from || due - pause->from > pause->to - due)
+			continue;
+		if (thrum__analyse_task_is_pending(model, task)
+				? thrum__why_thread_rests_for(model, task, "wait for work")
+				: THRUM__TASK(model, task, end) >= pause->to)
+			return true;
+	}
+	return false;
+}
+
 void thrum__why_find_pauses(const struct thrum__model *model, struct thrum__why_pauses *pauses)
 {
 	int64_t from = model->end - PAUSE_BACK;
@@ -144,9 +164,11 @@ void thrum__why_find_pauses(const struct thrum__model *model, struct thrum__why_
 	if (model->is_cut && model->whole > from)
 		from = model->whole;
 	find_silence(model, from, &any, &worked, pauses);
-	if (any.last >= 0)
-		note_pause(pauses, any.last, model->end);
-	for (unsigned i = 0; i < pauses->count; i++)
-		pauses->all[i].is_at_work = has_run_for(model, pauses->all[i].from,
-			pauses->all[i].to);
+	note_pause(pauses, any.last, model->end);
+	for (unsigned i = 0; i < pauses->count; i++) {
+		struct thrum__why_pause *pause = &pauses->all[i];
+
+		pause->is_at_work = has_run_for(model, pause->from, pause->to) ||
+			has_held_task(model, pause);
+	}
 }
