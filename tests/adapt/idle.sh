@@ -5,8 +5,9 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
+given='given-pipe given-set given-memory given-semaphore given-thread'
 # Each is killed after a while.
-for case in read poll read-told poll-told semaphore permits child given-pipe given-set given-memory; do
+for case in read poll read-told poll-told semaphore permits child $given; do
 	begin "$case" "$programs/idle" "$case"
 done
 # Without a handler, nobody ends these.
@@ -14,7 +15,7 @@ for case in read read-told; do
 	begin "never-$case" "$programs/idle" "$case" never
 done
 wait
-for case in read poll read-told poll-told permits child given-pipe given-set given-memory; do
+for case in read poll read-told poll-told permits child $given; do
 	has "$case" why '^no findings'
 done
 # A program with a single thread is recorded only if others may share what it waits for.

@@ -408,7 +408,7 @@ void thrum__adapt_permit_take(const void *semaphore, const void *caller);
 void thrum__adapt_permit_give(const void *semaphore);
 /* Whether the calling thread has one. */
 bool thrum__adapt_permit_has(const void *semaphore);
-/* It is no semaphore: what is noted and recorded of its permits is taken back. */
+/* It is no semaphore, or handlers post it: what is noted and recorded of its permits is taken back. */
 void thrum__adapt_permits_forget(const void *semaphore);
 /* The calling thread ends. Returns whether it has permits that count. */
 bool thrum__adapt_permits_left(struct thread *);

@@ -291,10 +291,15 @@ static bool is_new_poster(const void *semaphore)
 	return true;
 }
 
-/* Records a post if a thread waits. If the semaphore counts events, each post of another task than the one
- * before is recorded, too, so that all are known that ever posted. */
+/* Records a post by a thread's own code if another waits. If the semaphore counts events, each post of
+ * another task than the one before is recorded, too, so that all are known that ever posted. */
 static void tell_post(const void *semaphore, const void *caller)
 {
+	/* The thread waits, so this is a signal's handler, which may post again at any time. */
+	if (UNLIKELY(thrum__adapt_is_paused())) {
+		thrum__adapt_permits_forget(semaphore);
+		return;
+	}
 	give_permit(semaphore);
 	thrum__adapt_posts_note(semaphore, caller);
 	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);

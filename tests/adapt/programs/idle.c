@@ -162,9 +162,17 @@ static void signal_parent(void)
 	_exit(0);
 }
 
+static void *take_all(void *unused)
+{
+	for (;;)
+		take();
+	return unused;
+}
+
 static void serve_handler(const char *what)
 {
 	struct sigaction action = {.sa_handler = give, .sa_flags = SA_RESTART};
+	pthread_t other;
 
 	if (strcmp(what, "set") == 0)
 		set = semget(IPC_PRIVATE, 1, 0600);
@@ -172,14 +180,20 @@ static void serve_handler(const char *what)
 		in_memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			0);
 		sem_init(in_memory, 1, 1);
+	} else if (strcmp(what, "semaphore") == 0 || strcmp(what, "thread") == 0) {
+		in_memory = &permits;
+		sem_init(in_memory, 0, 1);
+		pthread_create(&other, NULL, strcmp(what, "thread") == 0 ? take_all : wait_for_end,
+			NULL);
 	} else {
 		give(0);
 	}
 	sigaction(SIGUSR1, &action, NULL);
 	if (fork() == 0)
 		signal_parent();
-	for (;;)
-		take();
+	if (strcmp(what, "thread") == 0)
+		pthread_join(other, NULL);
+	take_all(NULL);
 }
 
 /* Kills the program once it has been idle for a while. */

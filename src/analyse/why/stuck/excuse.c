@@ -459,7 +459,8 @@ static bool is_untouched(const struct thrum__model *model, uint32_t object)
 		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
 		return false;
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
 			return false;
 	return edge == THRUM__NONE;
 }
