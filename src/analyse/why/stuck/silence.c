@@ -57,8 +57,8 @@ static bool is_work(const struct thrum__model *model, uint32_t run)
 }
 
 /* Finds the longest time without an event from a time on: creations, edges and runs. `worked` leaves out the
- * runs that are no work. Adds each time without an event to the pauses; the first one begins at -1, before all
- * tasks. */
+ * runs that are no work. Adds each time without an event to the pauses; the first one begins at -1, before
+ * all tasks. */
 static void find_silence(const struct thrum__model *model, int64_t from, struct silence *any,
 	struct silence *worked, struct thrum__why_pauses *pauses)
 {
