@@ -153,8 +153,8 @@ void thrum__adapt_fork_started(pid_t process, const void *caller);
 pid_t thrum__adapt_fork_starter(pid_t process, const void **caller);
 /* Where a process was started, by this one or by a copy of it; NULL: that isn't known. */
 const void *thrum__adapt_started_by_copy(pid_t process);
-/* Returns the signal that killed a process that one of those here has started; 0: that isn't known. Sets
- * *caller to who sent it, an address of this program, or NULL. */
+/* Returns the signal that killed a process that one of those here has started; 0: none did, or that isn't
+ * known. Sets *caller to who sent it, an address of this program, or NULL. */
 int thrum__adapt_killed_by(pid_t process, const void **caller);
 /* A number that is the same in all copies of a process by fork: each program that is executed gets other
  * addresses. */

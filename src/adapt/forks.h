@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
- * who made files that may be locks, who has permits of semaphores, who uses queues of
- * messages, who started whom, and which signals one sent to another. It lies in a file whose name stands in
- * THRUM_ADAPT, behind FORKS_WORD.
+ * who made files that may be locks, who has permits of semaphores, who uses queues of messages, who started
+ * whom, and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind
+ * FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -15,7 +15,7 @@
 #define FORKS_MAX 100        /* forked children that record */
 #define FORKS_SENT 64        /* the latest signals */
 #define FORKS_FILES 256      /* of which it is known who made them */
-#define FORKS_SEMAPHORES 256 /* of semop(), and in memory that processes share */
+#define FORKS_SEMAPHORES 256 /* of semop(), in shared memory, and of tokens in pipes */
 #define FORKS_PERMITS 4      /* of each: those whose takers are noted */
 #define FORKS_WAITS 64       /* for such semaphores */
 #define FORKS_QUEUES 64      /* of messages */

@@ -679,17 +679,18 @@ bool thrum__adapt_set_is_told(uint64_t thread)
 	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].is_told);
 }
 
-/* Calls for each permit that a thread of a process has, also of semaphores of sets unless is_none. */
-static void each_permit(pid_t process, bool is_none, void (*call)(struct thrum__adapt_permit *))
+/* Calls for each permit that a thread of a process has. of_sets: also for those of semaphores of sets. */
+static void each_permit(pid_t process, bool of_sets, void (*call)(struct thrum__adapt_permit *))
 {
 	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
 
-	for (unsigned i = 0; i < FORKS_SEMAPHORES; i++)
-		for (unsigned j = 0; atomic_load(&all[i].key) && j < FORKS_PERMITS &&
-			(!is_none || atomic_load(&all[i].set) == SET_NONE);
-			j++)
-			if (atomic_load(&all[i].permit[j].thread) >> 32 == (uint64_t)process)
-				call(&all[i].permit[j]);
+	for (struct thrum__adapt_semaphore *one = all; one < all + FORKS_SEMAPHORES; one++) {
+		if (!atomic_load(&one->key) || (!of_sets && atomic_load(&one->set) != SET_NONE))
+			continue;
+		for (unsigned i = 0; i < FORKS_PERMITS; i++)
+			if (atomic_load(&one->permit[i].thread) >> 32 == (uint64_t)process)
+				call(&one->permit[i]);
+	}
 }
 
 static void note_killed(struct thrum__adapt_permit *permit)
@@ -704,17 +705,17 @@ static void note_shared(struct thrum__adapt_permit *permit)
 
 void thrum__adapt_set_killed(pid_t process)
 {
-	each_permit(process, false, note_killed);
+	each_permit(process, true, note_killed);
 }
 
 void thrum__adapt_set_shares(void)
 {
 	if (atomic_load(&has_taken))
-		each_permit(getpid(), false, note_shared);
+		each_permit(getpid(), true, note_shared);
 }
 
 void thrum__adapt_set_leaves(void)
 {
 	if (atomic_load(&has_taken))
-		each_permit(getpid(), true, note_shared);
+		each_permit(getpid(), false, note_shared);
 }

@@ -5,10 +5,9 @@
  * callback left. If the thread at the other end waits for an answer, nobody goes on. So a loop's thread looks
  * now and then for bytes of which no callback was told, or that the last one left. It tells of them only
  * while nothing is known that may answer: no timer but those that came twice since, and no other thread that
- * does more than to nap again and again. Bytes that were left may wait for something else: so then all other
- * threads have to wait for the program itself, and nothing comes from outside. If the callback wasn't told of
- * the bytes, other threads count for nothing where one alone always sent, was answered each time, and is the
- * one that waits.
+ * does more than to nap again and again. Those threads don't count where one alone always sent, was answered
+ * each time, and is the one that waits. Bytes that the callback left may wait for something else: so then all
+ * other threads have to wait for the program itself, and nothing may come from outside.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>

@@ -221,10 +221,9 @@ bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__s
 
 uint32_t thrum__why_lock_of_condition(const struct thrum__model *model, uint32_t condition)
 {
-	uint32_t edge = thrum__model_has_row(&model->tasks, condition)
-		? THRUM__TASK(model, condition, edge_in)
-		: THRUM__NONE,
-		 lock = THRUM__NONE;
+	bool is_known = thrum__model_has_row(&model->tasks, condition);
+	uint32_t edge = is_known ? THRUM__TASK(model, condition, edge_in) : THRUM__NONE;
+	uint32_t lock = THRUM__NONE;
 
 	for (unsigned i = 0;
 		i < LOOK_BACK && lock == THRUM__NONE && thrum__model_has_row(&model->edges, edge);
