@@ -72,7 +72,7 @@ static bool look_for_holders(struct held *held)
 
 int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *caller)
 {
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0, false, 0};
 	uint64_t key = thrum__adapt_share_key(semaphore);
 	struct shared_wait shared __attribute__((
 		cleanup(end_shared))) = {.held = {.wait = wait, .key = key, .caller = caller},
@@ -86,7 +86,8 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		return 1;
 	shared.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
 	thrum__adapt_set_wait_looks(shared.note, true);
-	for (; !tells && !thrum__adapt_had_handlers(); pause = next_pause(pause)) {
+	for (; !tells && !thrum__adapt_had_handlers();
+		pause = thrum__adapt_ipc_pause(&looked, pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
 
@@ -128,7 +129,7 @@ void thrum__adapt_condition_look(struct wait *wait, const void *condition, const
 {
 	static _Atomic int64_t next;
 	const pthread_mutex_t *mutex = lock;
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0, false, 0};
 	int64_t began = (int64_t)thrum__port_monotonic(), now;
 
 	if (wait->pause.is_over || wait->pause.is_untold || began < atomic_load(&next) ||
