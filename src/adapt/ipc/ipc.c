@@ -4,6 +4,16 @@
 #include "adapt/base/sets.h"
 #include "adapt/relatives/stuck.h"
 
+#define SOON 8 /* looks that come soon, at most */
+
+int thrum__adapt_ipc_pause(struct ipc_look *look, int pause)
+{
+	if (!look->is_soon || look->soons >= SOON)
+		return next_pause(pause);
+	look->soons++;
+	return LOOK_FIRST;
+}
+
 void thrum__adapt_ipc_tell_begin(struct ipc_look *look)
 {
 	const void *caller = look->wait->caller;
@@ -38,6 +48,8 @@ bool thrum__adapt_ipc_look(struct ipc_look *look, const struct process_call *cal
 		thrum__adapt_ipc_tell_end(look);
 	}
 	look->before = is_stuck ? stuck->sum : 0;
+	look->is_soon = is_stuck ? thrum__adapt_stuck_leads(stuck)
+				 : stuck->is_blurred && stuck->oldest == stuck->look.self;
 	thrum__adapt_stuck_release();
 	return tells;
 }

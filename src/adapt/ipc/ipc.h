@@ -24,10 +24,14 @@ struct ipc_look {
 	const char *label;
 	bool is_begun;   /* the wait; else its task is made */
 	uint64_t before; /* not 0: all relatives waited for each other in the look before */
+	bool is_soon;    /* the next look may find that */
+	int soons;       /* looks that came soon so far */
 };
 /* The calling thread waits in a call, or is about to: looks whether it and all its relatives wait for
  * each other. Tells it once two looks agree, and returns true then. Changes errno. */
 bool thrum__adapt_ipc_look(struct ipc_look *, const struct process_call *);
+/* The ms until the next look, after a look that came so many ms after the one before. */
+int thrum__adapt_ipc_pause(struct ipc_look *, int pause);
 /* Why the wait is in vain is about to be recorded, or was. */
 void thrum__adapt_ipc_tell_begin(struct ipc_look *);
 void thrum__adapt_ipc_tell_end(struct ipc_look *);

@@ -109,7 +109,7 @@ static bool look_until(struct noted_wait *wait, const struct mq_call *call,
 	bool looks = !call->until && !thrum__adapt_had_handlers();
 
 	thrum__adapt_set_wait_looks(wait->note, looks);
-	for (int pause = LOOK_FIRST; looks; pause = next_pause(pause)) {
+	for (int pause = LOOK_FIRST; looks; pause = thrum__adapt_ipc_pause(&queue->look, pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
 
@@ -133,7 +133,7 @@ static NOINLINE ssize_t wait_for(const struct mq_call *call)
 	char label[CALL_MAX], name[IPC_NAME], path[64];
 	struct queue_wait queue = {.look = {&wait.wait,
 					   call->sends ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,
-					   label, true, 0},
+					   label, true, 0, false, 0},
 		.key = key_of(call->queue),
 		.name = name,
 		.sends = call->sends,

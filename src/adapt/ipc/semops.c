@@ -28,7 +28,7 @@ struct set_wait {
 	struct set_change change;
 	struct held held; /* for the semaphore for which it waits first of all */
 	unsigned number;
-	uint64_t stuck;  /* as struct ipc_look's `before` */
+	struct ipc_look looked;
 	bool is_stuck;   /* that is told */
 	bool is_private; /* only relatives can know the set */
 	bool looks;      /* from time to time */
@@ -40,18 +40,16 @@ struct set_wait {
 static void look_for_stuck(struct set_wait *set)
 {
 	char label[CALL_MAX];
-	struct ipc_look look = {.wait = &set->wait,
-		.kind = THRUM_KIND_HANDLE,
-		.label = label,
-		.is_begun = true,
-		.before = set->stuck};
 	const struct process_call call = {SYS_semtimedop,
 		{(unsigned long)set->change.set, (unsigned long)set->change.ops,
 			set->change.count}};
 
 	thrum__adapt_set_put_name(label, set->change.set, set->number);
-	set->is_stuck = thrum__adapt_ipc_look(&look, &call);
-	set->stuck = look.before;
+	set->looked.wait = &set->wait;
+	set->looked.kind = THRUM_KIND_HANDLE;
+	set->looked.label = label;
+	set->looked.is_begun = true;
+	set->is_stuck = thrum__adapt_ipc_look(&set->looked, &call);
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
@@ -145,7 +143,8 @@ static int wait_on(struct set_wait *set, const struct timespec *limit)
 {
 	int error = errno, result;
 
-	for (int pause = LOOK_FIRST; set->looks && !set->held.is_over; pause = next_pause(pause)) {
+	for (int pause = LOOK_FIRST; set->looks && !set->held.is_over;
+		pause = thrum__adapt_ipc_pause(&set->looked, pause)) {
 		result = wait_ms(set, pause);
 		if (result == 0 || errno != EAGAIN)
 			return result;

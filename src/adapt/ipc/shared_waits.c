@@ -57,7 +57,7 @@ static bool look_for_holders(struct held *held)
 
 int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *caller)
 {
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0, false, 0};
 	uint64_t key = thrum__adapt_share_key(semaphore);
 	/* Also when the thread is cancelled. */
 	struct held held __attribute__((cleanup(thrum__adapt_held_end))) = {.wait = wait,
@@ -73,7 +73,8 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		return 1;
 	held.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
 	thrum__adapt_set_wait_looks(held.note, true);
-	for (; !tells && !thrum__adapt_had_handlers(); pause = next_pause(pause)) {
+	for (; !tells && !thrum__adapt_had_handlers();
+		pause = thrum__adapt_ipc_pause(&looked, pause)) {
 		struct timespec until = after_ms(pause);
 		int error = errno;
 
@@ -115,7 +116,7 @@ void thrum__adapt_condition_look(struct wait *wait, const void *condition, const
 {
 	static _Atomic int64_t next;
 	const pthread_mutex_t *mutex = lock;
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0, false, 0};
 	int64_t began = (int64_t)thrum__port_monotonic(), now;
 
 	if (wait->pause.is_over || wait->pause.is_untold || began < atomic_load(&next) ||
