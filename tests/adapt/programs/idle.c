@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hang.h"
+
 static int ends[2];
+static atomic_int reader_tid;
 static bool is_over;
 static sem_t stop;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,6 +35,7 @@ static void *read_commands(void *polls)
 	struct pollfd one = {.fd = ends[0], .events = POLLIN};
 	char byte = 0;
 
+	atomic_store(&reader_tid, gettid());
 	while (byte != 'q') {
 		if (polls)
 			poll(&one, 1, -1);
@@ -61,6 +66,9 @@ static void serve_pipe(bool polls, bool waits)
 	pthread_t reader, waiter;
 
 	pthread_create(&reader, NULL, read_commands, polls ? &lock : NULL);
+	/* The first byte comes when the reader waits, on a busy machine too. */
+	while (!atomic_load(&reader_tid) || !is_asleep(atomic_load(&reader_tid)))
+		usleep(1000);
 	for (int i = 0; i < 4; i++) {
 		usleep(9000);
 		(void)!write(ends[1], "x", 1);
