@@ -191,6 +191,9 @@ struct others {
  * waits for the other end, nobody waits for the event, and the program has no child that might have the
  * descriptor, too. */
 bool thrum__adapt_others_look(struct others *, const struct looking *);
+/* The same, but looks a few times if one is awake: it may just look itself, as those that began to wait
+ * together do. */
+bool thrum__adapt_others_settle(struct others *, const struct looking *);
 /* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
  * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);

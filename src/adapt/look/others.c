@@ -16,6 +16,7 @@
 
 #define POLLED_MAX 64 /* descriptors of one call */
 #define NOTHING (-2)  /* no descriptor that any call has */
+#define TRIES 3       /* to see all threads asleep */
 
 /* ---- Descriptors ------------------------------------------------------------------------------- */
 
@@ -160,6 +161,21 @@ bool thrum__adapt_others_look(struct others *others, const struct looking *looki
 {
 	others->peer = peer_of(others->fd);
 	return others->peer >= 0 && look_at_all(others, looking) && others->waiter;
+}
+
+bool thrum__adapt_others_settle(struct others *others, const struct looking *looking)
+{
+	const struct others asked = *others;
+
+	for (int i = 0; i < TRIES; i++) {
+		*others = asked;
+		if (thrum__adapt_others_look(others, looking))
+			return true;
+		if (!others->is_awake)
+			return false;
+		thrum__adapt_look_settle();
+	}
+	return false;
 }
 
 bool thrum__adapt_others_rest(const struct looking *looking)

@@ -175,7 +175,7 @@ static bool may_tell(const struct removed *one, int fd, int64_t age, const struc
 {
 	struct others others = {.fd = fd, .event = POLLIN};
 
-	if (!thrum__adapt_others_look(&others, looking) || others.origins & FROM_OUTSIDE)
+	if (!thrum__adapt_others_settle(&others, looking) || others.origins & FROM_OUTSIDE)
 		return false;
 	*waiter = others.waiter;
 	return !(others.origins & FROM_TIMER) ||

@@ -70,7 +70,7 @@ static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct
 {
 	struct others others = {.fd = fd, .event = POLLOUT};
 
-	if (!thrum__adapt_others_look(&others, looking))
+	if (!thrum__adapt_others_settle(&others, looking))
 		return false;
 	*waiter = others.waiter;
 	if (!one->is_part || (!is_usually_asked(one) && !is_asked(fd)))

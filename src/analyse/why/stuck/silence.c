@@ -34,11 +34,14 @@ static void hear(struct silence *silence, int64_t time)
 	silence->last = time > silence->last ? time : silence->last;
 }
 
-/* Adds a pause that ends later than all others. Where there are too many, it replaces the shortest. */
+/* Adds a pause that ends later than all others. Where there are too many, it replaces the shortest. from < 0:
+ * there was no event before, so there is no pause. */
 static void note_pause(struct thrum__why_pauses *pauses, int64_t from, int64_t to)
 {
 	struct thrum__why_pause *all = pauses->all;
 
+	if (from < 0)
+		return;
 	while (pauses->count > 0 &&
 		all[pauses->count - 1].to - all[pauses->count - 1].from <= to - from)
 		pauses->count--;
@@ -57,8 +60,7 @@ static bool is_work(const struct thrum__model *model, uint32_t run)
 }
 
 /* Finds the longest time without an event from a time on: creations, edges and runs. `worked` leaves out the
- * runs that are no work. Adds each time without an event to the pauses; the first one begins at -1, before
- * all tasks. */
+ * runs that are no work. Adds each time without an event to the pauses. */
 static void find_silence(const struct thrum__model *model, int64_t from, struct silence *any,
 	struct silence *worked, struct thrum__why_pauses *pauses)
 {
