@@ -8,7 +8,8 @@
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
- *   sets.c       who has permits of semaphores that processes share, and who waits for them
+ *   sets.c       who has permits of semaphores that processes share
+ *   set_waits.c  who waits for them
  *   queues.c     who uses queues of messages
  *   shared.c     those semaphores that are none of the kernel's
  *   wait.c       waiting for objects, and jumps out of it

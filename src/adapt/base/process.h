@@ -143,8 +143,8 @@ char *thrum__adapt_put_process(char *to, pid_t);
 char *thrum__adapt_put_process_name(char *to, pid_t);
 /* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
 char *thrum__adapt_put_starter(char *to, pid_t);
-/* Writes which signal killed a process, or who sent it, if that is known. Returns the place behind it. Room:
- * PLACE_MAX. */
+/* Writes which signal killed a process, or who sent it, if that is known. Where it was started comes behind
+ * that: a place at the end of a label gets its name. Returns the place behind it. Room: PLACE_MAX. */
 char *thrum__adapt_put_killer(char *to, pid_t);
 /* Writes a signal's name. Returns the place behind it. */
 char *thrum__adapt_put_signal(char *to, int number);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * sets.c: who has permits of semaphores that are the kernel's own (semop), or that a process shares with
- * copies of it, and who waits for them. All processes under one `thrum record` note it in the memory that
- * they share, whether or not they record. Nothing here allocates or locks. All but thrum__adapt_set_of_lock
- * keep errno.
+ * copies of it; set_waits.c: who waits for them. All processes under one `thrum record` note it in the memory
+ * that they share, whether or not they record. Nothing here allocates or locks. All but
+ * thrum__adapt_set_of_lock keep errno.
  */
 #ifndef ADAPT_SETS_H
 #define ADAPT_SETS_H
