@@ -223,8 +223,7 @@ static bool is_own_wait(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < MADE_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
+	THRUM__EDGES_BACK (model, edge, prev_in, MADE_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			THRUM__EDGE(model, edge, from) == THRUM__TASK(model, task, creator))
 			return true;
@@ -309,8 +308,7 @@ static bool is_told_anew(const struct thrum__odd_work *work, const struct turn *
 		THRUM__TASK(model, source, creator) != turn->task)
 		return false;
 	edge = THRUM__TASK(model, source, edge_out);
-	for (int i = 0; i < MADE_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out))
+	THRUM__EDGES_BACK (model, edge, prev_out, MADE_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
 			return true;
 	return false;

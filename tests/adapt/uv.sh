@@ -85,6 +85,9 @@ has closed why '^no findings'
 same over "$programs/uv_async" over
 left='run of a loop, as uv_run has returned in (run_out|uv_async\+0x)'
 has over why "async (on_question|uv_async\+0x[0-9a-f]+): Waits for .$left"
+same once "$programs/uv_async" once
+left='run of a loop, as uv_run has returned in (run_loop|uv_async\+0x)'
+has once why "async (on_order|uv_async\+0x[0-9a-f]+): Waits for .$left"
 same anew "$programs/uv_async" anew
 has anew why '^no findings'
 same steps "$programs/uv_async" steps

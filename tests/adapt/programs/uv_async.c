@@ -6,7 +6,8 @@
  * "left" and "closed" have a handle for each piece of work in libuv's pool instead, and close it when that is
  * done: "left" forgets one.
  * In "over" the handle doesn't keep the loop, so that has ended when a thread sends it and waits for an
- * answer; in "anew" the loop runs again, and in "steps" the program runs it step by step then.
+ * answer; in "anew" the loop runs again, and in "steps" the program runs it step by step then. In "once"
+ * the loop has answered a question before it ends.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -159,6 +160,46 @@ static int run_out(const char *mode)
 	return 0;
 }
 
+static void end_loop(uv_timer_t *timer)
+{
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+void on_order(uv_async_t *handle);
+void on_order(uv_async_t *handle)
+{
+	(void)handle;
+	pthread_mutex_lock(&lock);
+	is_answered = true;
+	pthread_cond_signal(&answered);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *run_loop(void *unused)
+{
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	return unused;
+}
+
+static int ask_twice(void)
+{
+	static uv_timer_t timer;
+	pthread_t thread;
+
+	if (uv_async_init(uv_default_loop(), &jobs_ready, on_order) ||
+		uv_timer_init(uv_default_loop(), &timer) ||
+		uv_timer_start(&timer, end_loop, 300, 0))
+		return 1;
+	uv_unref((uv_handle_t *)&jobs_ready);
+	if (pthread_create(&thread, NULL, run_loop, NULL))
+		return 1;
+	ask(NULL);
+	pthread_join(thread, NULL);
+	is_answered = false;
+	ask(NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "one";
@@ -167,6 +208,11 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "over") == 0 || strcmp(mode, "anew") == 0 || strcmp(mode, "steps") == 0) {
 		alarm(strcmp(mode, "over") == 0 ? 2 : 20);
 		return run_out(mode);
+	}
+
+	if (strcmp(mode, "once") == 0) {
+		alarm(3);
+		return ask_twice();
 	}
 
 	if (strcmp(mode, "left") == 0 || strcmp(mode, "closed") == 0) {

@@ -335,10 +335,10 @@ bool thrum__why_is_unrun(const struct thrum__model *, uint32_t task);
 const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *, uint32_t thread,
 	uint32_t *task);
 
-/* Adds a step for the task that another one made ready just before it began to wait, if it waits for such a
- * run. */
-bool thrum__why_add_asked(struct thrum__finding *, const struct thrum__search *,
-	const struct thrum__why_link *);
+/* The wait for such a run of the task that a waiter made ready just before its own wait. Sets *asked to that
+ * task. NULL: there is none. */
+const struct thrum__analyse_wait *thrum__why_asked_unrun(const struct thrum__search *,
+	const struct thrum__analyse_wait *, uint32_t *asked);
 
 /* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
  * once and no other is left; or else that which alone keeps it, as above. NONE: it isn't so. O(tasks). */

@@ -13,7 +13,6 @@
 #define LEFT_MAX 2       /* so many handles are left at most */
 #define ALIKE_MIN 3      /* so many handles like the one that is left were closed */
 #define LONG 1000000000  /* ns */
-#define ASKED_BACK 16    /* edges of a task before its wait */
 #define OLDER 100        /* so many times as long as the life of any of these it has no turn */
 
 uint32_t thrum__why_loop_of(const struct thrum__model *model, uint32_t thread)
@@ -254,31 +253,18 @@ const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *s
 	return NULL;
 }
 
-bool thrum__why_add_asked(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_link *link)
+const struct thrum__analyse_wait *thrum__why_asked_unrun(const struct thrum__search *search,
+	const struct thrum__analyse_wait *wait, uint32_t *asked)
 {
-	const struct thrum__model *model = search->model;
-	uint32_t edge = thrum__model_has_row(&model->edges, link->wait.edge)
-		? THRUM__EDGE(model, link->wait.edge, prev_out)
-		: THRUM__NONE;
+	struct thrum__analyse_waits waits;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, ASKED_BACK) {
-		int kind = THRUM__EDGE(model, edge, kind);
-		uint32_t asked = thrum__why_known(model, THRUM__EDGE(model, edge, to));
-		struct thrum__analyse_waits waits;
-
-		if (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_READ)
-			return false;
-		if (kind != THRUM__EDGE_READY || asked == THRUM__NONE)
-			continue;
-		waits = thrum__analyse_graph_waits(&search->graph, asked);
-		if (waits.count == 0 || !thrum__why_is_unrun(model, waits.waits[0].on))
-			continue;
-		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, asked, waits.waits[0].on,
-			waits.waits[0].since, waits.waits[0].edge);
-		return true;
-	}
-	return false;
+	*asked = thrum__why_made_ready(search->model, wait);
+	if (*asked == THRUM__NONE)
+		return NULL;
+	waits = thrum__analyse_graph_waits(&search->graph, *asked);
+	return waits.count > 0 && thrum__why_is_unrun(search->model, waits.waits[0].on)
+		? waits.waits
+		: NULL;
 }
 
 uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)

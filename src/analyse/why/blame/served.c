@@ -212,6 +212,20 @@ static void add_unable(struct thrum__finding *finding, struct thrum__search *sea
 			servers->edge[0]);
 }
 
+/* The waiter asked a task whose loop nobody runs. */
+static bool add_asked(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_link *link)
+{
+	uint32_t asked;
+	const struct thrum__analyse_wait *wait = thrum__why_asked_unrun(search, &link->wait,
+		&asked);
+
+	if (wait)
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, asked, wait->on, wait->since,
+			wait->edge);
+	return wait != NULL;
+}
+
 void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -221,7 +235,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	unsigned able, first;
 
 	if (add_barrier(finding, search, path) || add_merged(finding, model, path) ||
-		thrum__why_add_asked(finding, search, last))
+		add_asked(finding, search, last))
 		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)

@@ -668,7 +668,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		count_tries(search, path);
 		return path->tries == 0;
 	}
-	if (!path->is_marked && thrum__why_is_unrun(model, leaf))
+	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&
+		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
 	return is_at_work(model, leaf) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
