@@ -119,8 +119,10 @@ static void tell_owner(const struct wait *wait, struct owner *owner)
 	bool is_child = thrum__adapt_started_at(process) != NULL;
 	const void *place = thrum__adapt_started_by_copy(process);
 
-	to = thrum__adapt_put_process(stpcpy(label, is_over && is_child ? "child " : ""), process);
-	*(is_over ? thrum__adapt_put_killer(to, process) : to) = '\0';
+	to = stpcpy(label, is_over && is_child ? "child " : "");
+	to = thrum__adapt_put_process_name(to, process);
+	to = is_over ? thrum__adapt_put_killer(to, process) : to;
+	*thrum__adapt_put_starter(to, process) = '\0';
 	owner->task = thrum__create(thrum__adapt_site(place ? place : wait->caller),
 		is_over ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
 	thrum__lock_held(NULL, owner->task, atomic_load(&wait->object->task));

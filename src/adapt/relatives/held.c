@@ -47,8 +47,8 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 		thrum__adapt_label(to, ", which took one at", holder->caller);
 		to = strchr(to, '\0');
 	}
-	to = thrum__adapt_put_starter(to, holder->process);
-	*(has_ended ? thrum__adapt_put_killer(to, holder->process) : to) = '\0';
+	to = has_ended ? thrum__adapt_put_killer(to, holder->process) : to;
+	*thrum__adapt_put_starter(to, holder->process) = '\0';
 	told = &held->told[held->told_count++];
 	*told = (struct held_by){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
 	told->task = thrum__create(thrum__adapt_site(place ? place : held->caller),

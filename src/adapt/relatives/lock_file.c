@@ -98,14 +98,13 @@ static char *put_maker(char *to, const struct maker *maker)
 	if (maker->process == getpid())
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_named(stpcpy(to, "killed process "), maker->process, maker->name);
-	to = thrum__adapt_put_starter(to, maker->process);
-	return thrum__adapt_put_killer(to, maker->process);
+	return thrum__adapt_put_starter(to, maker->process);
 }
 
 static void tell(struct tried *lock, const struct maker *maker, const char *path, uint64_t key,
 	const void *caller)
 {
-	char label[CALL_MAX + PROCESS_TEXT + 2 * PLACE_MAX] = "removal of lock file ";
+	char label[CALL_MAX + PROCESS_TEXT + PLACE_MAX] = "removal of lock file ";
 	const char *slash = strrchr(path, '/');
 	thrum_task task;
 

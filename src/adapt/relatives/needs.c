@@ -333,6 +333,6 @@ char *thrum__adapt_ipc_put(char *to, const struct ipc_need *need)
 		return to;
 	to = thrum__adapt_put_named(stpcpy(to, " by ended process "), need->ended,
 		need->ended_name);
-	to = thrum__adapt_put_starter(to, need->ended);
-	return thrum__adapt_put_killer(to, need->ended);
+	to = thrum__adapt_put_killer(to, need->ended);
+	return thrum__adapt_put_starter(to, need->ended);
 }
