@@ -326,6 +326,7 @@ struct filling {
 	struct thrum__base_text text;
 	struct thrum__words_mention *mentions;
 	unsigned mention_count;
+	bool is_cause; /* after the finding's sentence: names of tasks stand in quotes */
 };
 
 static void put_task(struct filling *f, uint32_t task)
@@ -334,27 +335,42 @@ static void put_task(struct filling *f, uint32_t task)
 	size_t size = thrum__words_task(f->model, task, words, sizeof words);
 
 	size = size < sizeof words ? size : sizeof words - 1;
+	thrum__base_text_put(&f->text, f->is_cause ? "“" : "");
 	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX &&
 		f->text.size + size < f->text.room && thrum__model_has_row(&f->model->tasks, task))
 		f->mentions[f->mention_count++] =
 			(struct thrum__words_mention){(uint32_t)f->text.size, (uint32_t)size, task};
 	thrum__base_text_bytes(&f->text, words, size);
+	thrum__base_text_put(&f->text, f->is_cause ? "”" : "");
 }
 
-/* Puts another task than the step's own, with its process if that is another one, too. */
-static void put_other(struct filling *f, uint32_t task)
+/* Puts a task, with its process if that is another one than that of `beside`. */
+static void put_beside(struct filling *f, uint32_t task, uint32_t beside)
 {
 	const struct thrum__model *model = f->model;
 	const char *process;
 
 	put_task(f, task);
 	process = thrum__words_process(model, task);
-	if (!*process || !thrum__model_has_row(&model->tasks, f->step->task) ||
-		strcmp(process, thrum__model_process(model, f->step->task)) == 0)
+	if (!*process || !thrum__model_has_row(&model->tasks, beside) ||
+		strcmp(process, thrum__model_process(model, beside)) == 0)
 		return;
 	thrum__base_text_put(&f->text, " (");
 	thrum__base_text_put(&f->text, process);
 	thrum__base_text_put(&f->text, ")");
+}
+
+/* Puts the step's task. */
+static void put_own(struct filling *f)
+{
+	uint32_t victim = f->finding->task, task = f->step->task;
+
+	if (!f->is_cause)
+		put_task(f, task);
+	else if (task == victim)
+		thrum__base_text_put(&f->text, "it");
+	else
+		put_beside(f, task, victim);
 }
 
 static void put_duration(struct filling *f, int64_t ns)
@@ -418,9 +434,9 @@ static void put_mark(struct filling *f, char mark)
 	unsigned before = step > finding->steps ? (unsigned)(step - finding->steps) - 1 : 0;
 
 	switch (mark) {
-	case 't': put_task(f, step->task); break;
-	case 'o': put_other(f, step->other); break;
-	case 'w': put_other(f, waiter_of(f)); break;
+	case 't': put_own(f); break;
+	case 'o': put_beside(f, step->other, step->task); break;
+	case 'w': put_beside(f, waiter_of(f), step->task); break;
 	case 'l':
 		put_duration(f, thrum__base_time_between(finding->steps[before].time, step->time));
 		break;
@@ -528,10 +544,25 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	return fill_about(model, finding, finding->task,
 		finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"
-			: finding->steps[0].kind == THRUM__STEP_WAKES_ONE
-			? "“$t” never resolves: a signal of “$o” woke another task"
 			: words[finding->class],
 		to, size);
+}
+
+size_t thrum__words_finding_cause(const struct thrum__model *model,
+	const struct thrum__finding *finding, char *to, size_t size)
+{
+	const char *sentence = texts[text_of(finding, 0)].sentence, *end = strstr(sentence, ". ");
+	struct filling f = {model, finding, finding->steps, thrum__base_text_in(to, size), NULL, 0,
+		.is_cause = true};
+	char clause[200];
+
+	if (finding->class != THRUM__FINDING_NEVER_RESOLVED ||
+		finding->steps[0].kind == THRUM__STEP_NEVER_RESOLVED)
+		sentence = end = "";
+	else if (!end)
+		end = sentence + strlen(sentence) - 1; /* without its full stop */
+	snprintf(clause, sizeof clause, "%.*s", (int)(end - sentence), sentence);
+	return fill_text(&f, clause);
 }
 
 size_t thrum__words_finding_title(const struct thrum__model *model,

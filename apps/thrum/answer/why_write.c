@@ -155,6 +155,10 @@ void why_write_headline(struct output *out, const struct thrum__model *model,
 		out->at = put_string(to,
 			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
 	}
+	if (thrum__words_finding_cause(model, finding, words, sizeof words) > 0) {
+		output_text(out, ": ");
+		output_display(out, words, strlen(words), 300);
+	}
 	output_end_line(out, begin, 2);
 }
 
@@ -642,6 +646,8 @@ void why_write_json(struct output *out, const struct thrum__model *model,
 	write_json_text(out, "certainty", certainty, strlen(certainty));
 	thrum__words_finding(model, finding, words, sizeof words);
 	write_json_text(out, "text", words, strlen(words));
+	thrum__words_finding_cause(model, finding, words, sizeof words);
+	write_json_text(out, "cause", words, strlen(words));
 	write_json_task(out, model, "task", finding->task, THRUM__NONE);
 	write_json_number(out, "behind", finding->behind);
 	if (finding->count > 0)
