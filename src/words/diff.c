@@ -230,6 +230,7 @@ static void put_difference(struct thrum__words_sentence *s, const struct thrum__
 	case THRUM__DIFFERENCE_NEVER_ENDS: thrum__words_put(s, ": never ends in BAD"); break;
 	case THRUM__DIFFERENCE_FAILS: thrum__words_put(s, ": fails in BAD"); break;
 	case THRUM__DIFFERENCE_CANCELLED: thrum__words_put(s, ": is cancelled in BAD"); break;
+	case THRUM__DIFFERENCE_RUNS: thrum__words_put(s, ": runs only in BAD"); break;
 	case THRUM__DIFFERENCE_MISSING:
 		thrum__words_put(s, ": missing in BAD");
 		put_times(s, d->side[THRUM__GOOD].count);

@@ -765,6 +765,42 @@ static void random_story(unsigned seed, char *to, size_t size)
 	}
 }
 
+/* Timers of three orders. Their labels are complete once their callback is set. So many of the time-outs come. */
+static void tell_time_outs(char *to, size_t size, int orders, int come)
+{
+	int used = snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int i = 0; i < orders; i++)
+		used += snprintf(to + used, size - (size_t)used,
+			"%d create 1 %d timer\n%d label %d \"timeout\n%d label %d \"timeout on_late\n",
+			i, 10 + i, i, 10 + i, i, 10 + i);
+	used += snprintf(to + used, size - (size_t)used,
+		"5 create 1 9 timer\n5 label 9 \"timeout\n5 label 9 \"timeout on_order\n"
+		"6 switch 9\n7 switch 1\n7 resolve 1 9\n");
+	for (int i = 0; i < come; i++)
+		used += snprintf(to + used, size - (size_t)used, "%d switch %d\n%d switch 1\n",
+			20 + i, 10 + i, 20 + i);
+	for (int i = 0; i < orders; i++)
+		used += snprintf(to + used, size - (size_t)used, "%d resolve 1 %d\n", 30 + i,
+			10 + i);
+	snprintf(to + used, size - (size_t)used, "300 log 1 \"end\n");
+}
+
+static void a_time_out_comes_in_bad_only(void **state)
+{
+	char good[1000], bad[1000];
+
+	(void)state;
+	tell_time_outs(good, sizeof(good), 3, 0);
+	tell_time_outs(bad, sizeof(bad), 3, 1);
+	check(good, bad, false, "runs timeout on_late");
+	check(bad, good, false, "");
+	/* Two are no habit. */
+	tell_time_outs(good, sizeof(good), 2, 0);
+	tell_time_outs(bad, sizeof(bad), 2, 1);
+	check(good, bad, false, "");
+}
+
 static void any_two_compare(void **state)
 {
 	static char good[8000], bad[8000];
@@ -811,6 +847,7 @@ int main(void)
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(an_item_belongs_to_others),
 		cmocka_unit_test(a_step_comes_too_soon),
+		cmocka_unit_test(a_time_out_comes_in_bad_only),
 		cmocka_unit_test(any_two_compare),
 	};
 

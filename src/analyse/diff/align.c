@@ -28,6 +28,20 @@ const char *thrum__diff_group_kind(const struct thrum__comparison *comparison, u
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
+/* Whether a label completes the one before it: "timeout" becomes "timeout on_reply" once the callback is set.
+ * Labels of other kinds may tell how far the task got. */
+static bool completes(const struct thrum__model *model, uint32_t task, uint32_t before,
+	uint32_t label)
+{
+	uint8_t kind = THRUM__TASK(model, task, kind);
+	size_t size, whole;
+	const char *begin = thrum__model_string(model, before, &size);
+	const char *text = thrum__model_string(model, label, &whole);
+
+	return (kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE) && whole > size &&
+		memcmp(text, begin, size) == 0 && text[size] == ' ';
+}
+
 /* Finds the string and the time of each task's first label. The last label wouldn't do, as it may
  * tell how far the task got. */
 static void find_labels(const struct thrum__model *model, uint32_t *label, int64_t *named)
@@ -39,7 +53,10 @@ static void find_labels(const struct thrum__model *model, uint32_t *label, int64
 			THRUM__NOTE(model, note, kind) != THRUM__NOTE_LABEL)
 			continue;
 		task = THRUM__NOTE(model, note, task);
-		if (!thrum__model_has_row(&model->tasks, task) || label[task] != THRUM__NONE)
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			(label[task] != THRUM__NONE &&
+				!completes(model, task, label[task],
+					THRUM__NOTE(model, note, text))))
 			continue;
 		label[task] = THRUM__NOTE(model, note, text);
 		named[task] = THRUM__NOTE(model, note, time);

@@ -10,6 +10,7 @@
 #define SURPLUS 3      /* tasks that there are at least in addition */
 #define OVERLAP 150    /* percent: lives of siblings that overlap take so much of their span */
 #define NO_OVERLAP 112 /* percent: those that follow each other take no more */
+#define IDLE 3         /* tasks that don't run: it is their habit */
 
 /* A group's numbers in one recording. */
 struct tally {
@@ -17,6 +18,8 @@ struct tally {
 	uint32_t first;        /* the first of them */
 	uint64_t lives, spans; /* ns, over creators with several of these tasks, all ended */
 	uint32_t several;      /* such creators */
+	uint32_t ran;          /* tasks that ran */
+	uint32_t first_ran;    /* the first of them */
 };
 
 /* ---- Tasks of each creator ----------------------------------------------------------------- */
@@ -47,6 +50,15 @@ static void add_siblings(const struct thrum__model *model,
 	tally->spans += (uint64_t)(to - from);
 }
 
+/* Counts the tasks of one group that ran. */
+static void add_runs(const struct thrum__model *model, const struct thrum__base_sort_item *items,
+	uint32_t count, struct tally *tally)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (THRUM__TASK(model, items[i].item, run) != THRUM__NONE && tally->ran++ == 0)
+			tally->first_ran = items[i].item;
+}
+
 /* Tallies the tasks of a recording. aligned->items are sorted by group. */
 static void tally_side(struct thrum__aligned *aligned, struct tally *tallies)
 {
@@ -64,6 +76,7 @@ static void tally_side(struct thrum__aligned *aligned, struct tally *tallies)
 					all[end].item};
 		tally->tasks = end - i;
 		tally->first = all[i].item;
+		add_runs(aligned->model, items, end - i, tally);
 		thrum__base_sort(items, room, end - i, thrum__diff_compare_starts, aligned->model);
 		for (uint32_t j = 0, next; j < end - i; j = next) {
 			for (next = j; next < end - i && items[next].key == items[j].key;)
@@ -282,6 +295,29 @@ static void compare_overlap(struct thrum__comparison *comparison,
 	}
 }
 
+/* Adds a difference if a timer's or a handle's callback runs in BAD that never does in GOOD. */
+static void compare_runs(struct thrum__comparison *comparison,
+	const struct tally *tallies[THRUM__SIDES], uint32_t group, bool *failed)
+{
+	const struct tally *good = &tallies[THRUM__GOOD][group], *bad = &tallies[THRUM__BAD][group];
+	uint8_t kind = comparison->groups.keys[group].number & 0xff;
+	struct thrum__difference *d;
+
+	if ((kind != THRUM_KIND_TIMER && kind != THRUM_KIND_HANDLE) || good->tasks < IDLE ||
+		good->ran > 0 || bad->ran == 0)
+		return;
+	d = thrum__diff_add(comparison, THRUM__DIFFERENCE_RUNS, group, failed);
+	if (!d)
+		return;
+	set_examples(d, tallies);
+	d->side[THRUM__BAD].task = bad->first_ran;
+	set_times(comparison, d);
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		d->side[which].count = tallies[which][group].ran;
+		d->side[which].of = tallies[which][group].tasks;
+	}
+}
+
 /* ---- Uses ---------------------------------------------------------------------------------- */
 
 /* How many tasks of one group wait for, read or lock tasks of another. */
@@ -431,6 +467,7 @@ int thrum__diff_counts(struct thrum__comparison *comparison,
 	for (uint32_t group = 0; group < count && !failed; group++) {
 		compare_tasks(comparison, tallies, group, &failed);
 		compare_overlap(comparison, tallies, group, &failed);
+		compare_runs(comparison, tallies, group, &failed);
 	}
 	if (!failed)
 		failed = compare_alike(comparison, tallies) < 0;
