@@ -186,6 +186,52 @@ static void several_wake_ups_become_one(void **state)
 	expect(-1, 0, 0);
 }
 
+/* The worker 12 hands so many messages to the handle 5 of main's loop, which runs once, and waits so often for the
+ * semaphore that it posts once. */
+static uint32_t count_when_worker_waits(int messages, int waits, struct thrum__step *step)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	uint32_t count;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_tell("0 create 1 5 handle\n0 label 5 \"async on_result\n");
+	story_tell("0 @12 create 1 12 thread\n0 @12 label 12 \"indexer\n0 @12 switch 12\n");
+	story_tell("0 @12 create 12 3 semaphore\n0 label 3 \"taken\n");
+	for (int i = 0; i < messages; i++)
+		story_tell("1%d" MS "@12 ready 12 5\n", i);
+	story_tell("20" MS "@12 wait 12 3\n21" MS "switch 5\n22" MS "signal 5 3 =1\n23" MS
+		   "switch 1\n");
+	story_tell("23" MS "suspend \"wait for work\n24" MS "@12 read 12 3\n");
+	for (int i = 1; i < waits; i++)
+		story_tell("25" MS "@12 wait 12 3\n25" MS "@12 suspend \"blocked\n");
+	for (int time = 300; time < 1500; time += 100)
+		story_tell("%d" MS "resume \"wait for work\n%d" MS "log 1 \"beat\n%d" MS
+			   "suspend \"wait for work\n",
+			time, time, time);
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	count = findings.count;
+	if (count > 0)
+		*step = findings.findings[0].steps[0];
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static void a_worker_expects_an_answer_to_each_wake_up(void **state)
+{
+	struct thrum__step step;
+
+	(void)state;
+	assert_int_equal(count_when_worker_waits(3, 2, &step), 1);
+	assert_int_equal(step.kind, THRUM__STEP_MERGED);
+	assert_int_equal(step.more, 3);
+	/* It was answered as often as it asked, and waits for its next job. */
+	assert_int_equal(count_when_worker_waits(1, 2, &step), 0);
+}
+
 /* ---- Nobody is idle ---------------------------------------------------------------------------- */
 
 /* Main, 1, hands work to the printers 10 and 11 by the condition 5, again and again, and waits for the
@@ -240,6 +286,7 @@ int main(void)
 		cmocka_unit_test(who_takes_the_lock_at_a_new_place_is_named),
 		cmocka_unit_test(who_takes_it_where_all_do_is_not),
 		cmocka_unit_test(several_wake_ups_become_one),
+		cmocka_unit_test(a_worker_expects_an_answer_to_each_wake_up),
 		cmocka_unit_test(the_first_thread_waits_for_no_job),
 	};
 

@@ -25,6 +25,23 @@ static uint32_t woken_before(const struct thrum__model *model, uint32_t edge)
 	return THRUM__NONE;
 }
 
+/* How often a task has waited for an object, now too, since it woke a handle. */
+static uint32_t waits_since(const struct thrum__model *model,
+	const struct thrum__analyse_wait *wait, uint32_t handle)
+{
+	uint32_t edge = wait->edge, count = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (kind == THRUM__EDGE_READY && to == handle)
+			return count;
+		count += kind == THRUM__EDGE_WAIT && to == wait->on;
+	}
+	return 0;
+}
+
 /* How often an object was signalled since a time. */
 static uint32_t signals_since(const struct thrum__model *model, uint32_t object, int64_t since)
 {
@@ -74,4 +91,17 @@ uint32_t thrum__why_merged(const struct thrum__model *model, const struct thrum_
 	}
 	/* Each run did one thing, if any. */
 	return runs > 0 && signals_since(model, link->wait.on, *time) <= since ? task : THRUM__NONE;
+}
+
+bool thrum__why_expects_more(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t count, waits;
+	int64_t time;
+	uint32_t task = thrum__why_merged(model, link, &count, &time);
+	uint32_t signal = thrum__why_edge_to(model, link->wait.on, THRUM__EDGE_SIGNAL);
+
+	if (task == THRUM__NONE || thrum__why_actor(model, signal) != task)
+		return false;
+	waits = waits_since(model, &link->wait, task);
+	return waits > 1 && waits <= count;
 }

@@ -566,6 +566,8 @@ static int waits_evidence(struct thrum__search *search, const struct thrum__why_
 	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
 		!thrum__why_is_lock(search, path->leaf))
 		evidence = stronger(evidence, object_evidence(search, path));
+	if (last && thrum__why_expects_more(model, last))
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	if (is_bound(search, path) &&
 		(has_lost_signal(search, path) || is_silent(search, path) || search->is_dead))
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
