@@ -132,10 +132,10 @@ const char *thrum__words_signal(int number);
 size_t thrum__words_finding(const struct thrum__model *, const struct thrum__finding *, char *to,
 	size_t size);
 
-/* The cause of a finding, to be said after its sentence: "“b” ends without releasing “lock”". It is empty where
- * the sentence tells the cause, or where none is known. */
-size_t thrum__words_finding_cause(const struct thrum__model *, const struct thrum__finding *, char *to,
-	size_t size);
+/* The cause of a finding, to be said after its sentence: "“b” ends without releasing “lock”". It is
+ * empty where the sentence tells the cause, or where none is known. */
+size_t thrum__words_finding_cause(const struct thrum__model *, const struct thrum__finding *,
+	char *to, size_t size);
 
 /* A finding as a title, with a capital letter: "Lost wake-up on “arp-reply”". */
 size_t thrum__words_finding_title(const struct thrum__model *, const struct thrum__finding *,

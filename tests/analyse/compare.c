@@ -765,7 +765,7 @@ static void random_story(unsigned seed, char *to, size_t size)
 	}
 }
 
-/* Timers of three orders. Their labels are complete once their callback is set. So many of the time-outs come. */
+/* Timers of so many orders, whose labels are complete once their callback is set. Some time-outs come. */
 static void tell_time_outs(char *to, size_t size, int orders, int come)
 {
 	int used = snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");

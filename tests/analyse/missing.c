@@ -186,8 +186,8 @@ static void several_wake_ups_become_one(void **state)
 	expect(-1, 0, 0);
 }
 
-/* The worker 12 hands so many messages to the handle 5 of main's loop, which runs once, and waits so often for the
- * semaphore that it posts once. */
+/* The worker 12 hands so many messages to the handle 5 of main's loop, which runs once and posts a
+ * semaphore once. The worker waits so often for that. */
 static uint32_t count_when_worker_waits(int messages, int waits, struct thrum__step *step)
 {
 	struct thrum__findings findings;

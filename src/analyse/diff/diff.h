@@ -42,7 +42,7 @@ enum thrum__side {
 	X(FAILS, "fails") \
 	X(CANCELLED, "cancelled") \
 	X(MISSING, "missing") \
-	X(RUNS, "runs")             /* a callback runs that never does in GOOD, often though it may */ \
+	X(RUNS, "runs")             /* a callback runs that never does in GOOD */ \
 	X(SEQUENTIAL, "sequential") /* tasks of the same creator come one after the other */ \
 	X(MORE, "more")             /* for each creator, many times as many */ \
 	X(USES, "uses")             /* tasks wait for, read or lock those of `other_group` */ \

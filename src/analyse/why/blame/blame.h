@@ -276,8 +276,8 @@ void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, 
 uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *,
 	uint32_t *count, int64_t *time);
 
-/* Whether a link's waiter expects a signal for each of its wake-ups: since it woke the handle several times, it
- * has waited at least twice for what that handle signals, and the handle ran once. */
+/* Whether a link's waiter expects a signal for each of its wake-ups: since it woke the handle several
+ * times, it has waited at least twice for what that handle signals, and the handle ran once. */
 bool thrum__why_expects_more(const struct thrum__model *, const struct thrum__why_link *);
 
 /* ---- Rounds (rounds.c) ------------------------------------------------------------------------- */
