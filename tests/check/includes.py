@@ -55,7 +55,7 @@ FACES = {
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
                 "odd.h", "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
-    "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
+    "draw": ("list.h", "theme.h", "canvas.h", "replay.h", "module.h"),
     "timeline": ("layout/layout.h", "index/index.h"),
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),

@@ -127,6 +127,20 @@ END
 	draws every.thrum -o other --format=png
 	cmp -s <(head -c 8 other) <(head -c 8 every.png) || wrong "--format=png gives no PNG"
 	refuses 2 'too large' every.thrum -o huge.png --width=32000 --height=32000
+	# The library with cairo lies beside the command, and is loaded when it is needed.
+	mkdir -p alone/src
+	cp "$THRUM" alone/thrum
+	whole=$THRUM THRUM=$here/alone/thrum
+	refuses 2 'without cairo' every.thrum -o alone.png
+	draws every.thrum -o alone.svg
+	cmp -s alone.svg every.svg || wrong "without cairo an SVG is another picture"
+	echo damaged >alone/src/libthrum-cairo.so
+	refuses 2 'PNG and PDF need cairo' every.thrum -o alone.png
+	[[ ! -e alone.png ]] || wrong "a picture is there that could not be drawn"
+	cp "${whole%/*}/src/libthrum-cairo.so" alone/src
+	draws every.thrum -o alone.png --width=400 --height=300 --scale=2
+	cmp -s alone.png every.png || wrong "a library elsewhere draws another picture"
+	THRUM=$whole
 else
 	refuses 2 'without cairo' every.thrum -o every.png
 	echo "without cairo: PNG and PDF are not looked at"

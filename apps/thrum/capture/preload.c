@@ -10,32 +10,9 @@
 #include <unistd.h>
 
 #include "line/command.h"
+#include "line/library.h"
 #include "line/text.h"
 #include "thrum.h"
-
-/* Where the library lies, as seen from the folder of the command: in the build folder, and
- * installed. */
-static const char *const places[] = {"src/libthrum-adapt.so", THRUM_ADAPT_PLACE};
-
-static bool find_library(char *path, size_t size)
-{
-	char command[PATH_MAX], place[2 * PATH_MAX], real[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", command, sizeof(command) - 1);
-
-	if (length <= 0)
-		return false;
-	command[length] = '\0';
-	*strrchr(command, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(place, sizeof(place), "%s/%s", command, places[i]);
-		/* The dynamic linker takes these for separators. */
-		if (realpath(place, real) && !strpbrk(real, ": ") && strlen(real) < size) {
-			strcpy(path, real);
-			return true;
-		}
-	}
-	return false;
-}
 
 /* Writes the names of the chosen adapters, and words for what else is wanted, with commas between
  * them. Returns how many adapters there are. */
@@ -83,7 +60,10 @@ bool preload_adapters(const struct preload_options *options, const struct progra
 	bool is_set;
 
 	if (options->none || put_chosen(options, chosen) == 0 || !program_takes_library(program) ||
-		!find_library(library, sizeof(library)))
+		!library_find("libthrum-adapt.so", library, sizeof(library)))
+		return false;
+	/* The dynamic linker takes these for separators. */
+	if (strpbrk(library, ": "))
 		return false;
 	if (asprintf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", library) <
 		0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_MICROHTTPD
+#include <dlfcn.h>
 #include <microhttpd.h>
 #endif
 
@@ -101,25 +102,56 @@ static bool parse_address(const char *text, struct sockaddr_storage *address)
 
 #ifdef HAVE_MICROHTTPD
 
+/* It is loaded when it is needed: it brings libraries for TLS with it, which take long. */
+#define LIBRARY "libmicrohttpd.so.12"
+#define FUNCTIONS(X) \
+	X(MHD_start_daemon) \
+	X(MHD_stop_daemon) \
+	X(MHD_get_daemon_info) \
+	X(MHD_lookup_connection_value) \
+	X(MHD_create_response_from_buffer) \
+	X(MHD_add_response_header) \
+	X(MHD_queue_response) \
+	X(MHD_destroy_response)
+
+static struct {
+#define X(name) __typeof__(&(name)) name;
+	FUNCTIONS(X)
+#undef X
+} library;
+
+static bool load_library(void)
+{
+	void *file = dlopen(LIBRARY, RTLD_NOW);
+
+#define X(name) \
+	library.name = file ? (__typeof__(library.name))dlsym(file, #name) : NULL; \
+	if (!library.name) \
+		return false;
+	FUNCTIONS(X)
+#undef X
+	return true;
+}
+
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
 	const char *bytes, size_t size)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(size, (void *)bytes,
+	struct MHD_Response *response = library.MHD_create_response_from_buffer(size, (void *)bytes,
 		MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	library.MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	result = library.MHD_queue_response(connection, status, response);
+	library.MHD_destroy_response(response);
 	return result;
 }
 
 static enum MHD_Result reply_with_metrics(struct exporter *exporter,
 	struct MHD_Connection *connection)
 {
-	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+	const char *accept = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 		MHD_HTTP_HEADER_ACCEPT);
 	bool is_open = accept && strstr(accept, "application/openmetrics-text");
 	struct thrum__base_text text = thrum__base_text_growing();
@@ -163,7 +195,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 /* Says where the server listens: the system may have chosen the port. */
 static void announce(struct MHD_Daemon *server, const char *listen)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT);
+	const union MHD_DaemonInfo *info = library.MHD_get_daemon_info(server,
+		MHD_DAEMON_INFO_BIND_PORT);
 	const char *colon = strrchr(listen, ':');
 
 	complain("listening on http://%.*s:%u/metrics",
@@ -194,9 +227,13 @@ static int serve(struct exporter *exporter, const char *listen,
 
 	if (address->ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
-	server = MHD_start_daemon(flags, 0, NULL, NULL, handle, exporter, MHD_OPTION_SOCK_ADDR,
-		(const struct sockaddr *)address, MHD_OPTION_CONNECTION_LIMIT, 64U,
-		MHD_OPTION_CONNECTION_TIMEOUT, 30U, MHD_OPTION_END);
+	if (!load_library()) {
+		complain("--listen needs the library %s (Debian: libmicrohttpd12)", LIBRARY);
+		return STATUS_FAILED;
+	}
+	server = library.MHD_start_daemon(flags, 0, NULL, NULL, handle, exporter,
+		MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)address, MHD_OPTION_CONNECTION_LIMIT,
+		64U, MHD_OPTION_CONNECTION_TIMEOUT, 30U, MHD_OPTION_END);
 	if (!server) {
 		complain("can't listen on %s: the port may be in use, or the address not this "
 			 "machine's",
@@ -208,7 +245,7 @@ static int serve(struct exporter *exporter, const char *listen,
 	while (!is_interrupted && !have_ended(exporter))
 		nanosleep(&pause, NULL);
 	nanosleep(&pause, NULL); /* for an answer that is under way */
-	MHD_stop_daemon(server);
+	library.MHD_stop_daemon(server);
 	if (!is_interrupted)
 		complain("%s",
 			exporter->count > 1 ? "all processes have ended" : "the process has ended");

@@ -3,16 +3,42 @@
 #define _GNU_SOURCE
 #include "picture/picture.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <thrum/trace.h>
 #include <unistd.h>
 
+#include "draw/module.h"
+#include "line/library.h"
 #include "line/output.h"
 #include "trace/file.h"
 #include "trace/load.h"
+
+/* NULL until the library is loaded. */
+static const struct thrum__draw_module *cairo;
+
+/* Loads the library, or tells why that fails. Returns whether its functions may be called. */
+static bool load_cairo(void)
+{
+	char path[PATH_MAX];
+	void *library;
+
+	if (cairo)
+		return true;
+	if (!library_find(THRUM__DRAW_MODULE_FILE, path, sizeof(path))) {
+		complain("this thrum was built without cairo and pango, and writes only SVG");
+		return false;
+	}
+	library = dlopen(path, RTLD_NOW);
+	cairo = library ? dlsym(library, THRUM__DRAW_MODULE) : NULL;
+	if (!cairo)
+		complain("PNG and PDF need cairo and pango: %s", dlerror());
+	return cairo;
+}
 
 static int failed(const char *path, const char *why)
 {
@@ -42,17 +68,15 @@ int picture_metrics_make(enum picture_format format, const char *file,
 	*metrics = thrum__draw_metrics_plain;
 	if (format == PICTURE_SVG)
 		return STATUS_OK;
-	if (!thrum__draw_has_cairo()) {
-		complain("this thrum was built without cairo and pango, and writes only SVG");
+	if (!load_cairo())
 		return STATUS_FAILED;
-	}
-	return thrum__draw_metrics_make(metrics) < 0 ? load_no_memory() : STATUS_OK;
+	return cairo->metrics_make(metrics) < 0 ? load_no_memory() : STATUS_OK;
 }
 
 void picture_metrics_free(enum picture_format format, struct thrum__draw_metrics *metrics)
 {
 	if (format != PICTURE_SVG)
-		thrum__draw_metrics_free(metrics);
+		cairo->metrics_free(metrics);
 }
 
 static int take_bytes(void *context, const void *bytes, size_t size)
@@ -72,10 +96,9 @@ static int write_format(const struct picture *picture, const struct thrum__draw_
 	if (output_open(&out, fd) < 0)
 		return STATUS_FAILED;
 	if (picture->format == PICTURE_PNG)
-		result = thrum__draw_png(lists, count, picture->theme, picture->scale, take_bytes,
-			&out);
+		result = cairo->png(lists, count, picture->theme, picture->scale, take_bytes, &out);
 	else
-		result = (picture->format == PICTURE_PDF ? thrum__draw_pdf : thrum__draw_svg)(lists,
+		result = (picture->format == PICTURE_PDF ? cairo->pdf : thrum__draw_svg)(lists,
 			count, picture->theme, picture->title, take_bytes, &out);
 	output_flush(&out);
 	error = out.error;
