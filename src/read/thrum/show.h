@@ -381,6 +381,13 @@ SHOW(WAIT_AT)
 	return e;
 }
 
+SHOW(SIGNAL_AT)
+{
+	e = show_SIGNAL(e, s, f);
+	e[-1].site = f->site;
+	return e;
+}
+
 SHOW(HELD)
 {
 	e = put_event(e, THRUM_EVENT_LOCK, OTHER, f->task, f->other);
