@@ -553,6 +553,7 @@ THRUM__API void thrum__fail(thrum_task, const char *reason);
 THRUM__API void thrum__cancel(thrum_task);
 THRUM__API void thrum__become(thrum_task, thrum_task other);
 THRUM__API void thrum__signal(thrum_task condition, unsigned waiters);
+THRUM__API void thrum__signal_at(struct thrum_site *, thrum_task condition, unsigned waiters);
 THRUM__API void thrum__lock_acquired(thrum_task lock);
 THRUM__API void thrum__lock_released(thrum_task lock);
 THRUM__API void thrum__lock_held(struct thrum_site *, thrum_task task, thrum_task lock);

@@ -9,39 +9,6 @@
 
 /* ---- Data of the trace --------------------------------------------------------------------- */
 
-/* Copies a call site, unless the model has it. Returns 0 or -THRUM_E_MEMORY. */
-
-static int note_site(struct thrum__model *m, const struct thrum_trace *trace, uint16_t number)
-{
-	struct thrum__sites *sites = m->sites;
-
-	if (number < sites->room && sites->all[number])
-		return 0;
-	const struct thrum_trace_site *site = thrum_trace_site(trace, number);
-
-	if (!site)
-		return 0;
-	void *all = sites->all;
-	int error = thrum__model_array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
-
-	sites->all = all;
-	if (error)
-		return error;
-	size_t file = strlen(site->file) + 1, function = strlen(site->function) + 1;
-	struct thrum_trace_site *copy = malloc(sizeof *copy + file + function);
-
-	if (!copy)
-		return -THRUM_E_MEMORY;
-	char *text = (char *)(copy + 1);
-
-	memcpy(text, site->file, file);
-	memcpy(text + file, site->function, function);
-	*copy = (struct thrum_trace_site){text, text + file, site->line};
-	sites->all[number] = copy;
-	sites->bytes += sizeof *copy + file + function;
-	return 0;
-}
-
 /* Adds the event's lane and those before it. Returns as thrum__model_lanes_grow does. */
 static int add_lane(struct thrum__model_input *s)
 {
@@ -203,7 +170,7 @@ static void create_task(struct thrum__model_input *s)
 	if (!has_other(s) || s->model->failed)
 		return;
 	thrum__model_task_create(s, creator);
-	if (s->event->site && s->trace && note_site(s->model, s->trace, s->event->site))
+	if (s->event->site && s->trace && thrum__model_site_note(s->model, s->trace, s->event->site))
 		s->model->failed = true;
 }
 
@@ -254,15 +221,31 @@ static void should_resolve(struct thrum__model_input *s)
 
 /* ---- Edges --------------------------------------------------------------------------------- */
 
-/* Keeps the place in the program of a wait or of the taking of a lock. Returns its number; 0: it is
- * unknown. */
-static int64_t note_place(struct thrum__model_input *s)
+/* Keeps the place in the program of a wait, of a signal or of the taking of a lock. Returns its number; 0: it
+ * is unknown. */
+static uint16_t note_place(struct thrum__model_input *s)
 {
 	uint16_t site = s->event->site;
 
-	if (site && s->trace && note_site(s->model, s->trace, site))
+	if (site && s->trace && thrum__model_site_note(s->model, s->trace, site))
 		s->model->failed = true;
+	return site;
+}
+
+/* The value of the edge of a wait or of the taking of a lock. */
+static int64_t place_of(struct thrum__model_input *s)
+{
+	uint16_t site = note_place(s);
+
 	return site <= INT16_MAX ? site : 0;
+}
+
+static int64_t signal_of(struct thrum__model_input *s)
+{
+	const struct thrum_event *e = s->event;
+
+	return thrum__model_signal_note(s->model, note_place(s),
+		e->flags & THRUM_EVENT_HAS_VALUE ? e->value : -1);
 }
 
 static void take_wait(struct thrum__model_input *s)
@@ -270,7 +253,7 @@ static void take_wait(struct thrum__model_input *s)
 	uint32_t from = actor(s), to = other_task(s);
 
 	if (to != THRUM__NONE)
-		thrum__model_task_wait(s, from, to, note_place(s));
+		thrum__model_task_wait(s, from, to, place_of(s));
 }
 
 static void read_result(struct thrum__model_input *s)
@@ -342,13 +325,11 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_CANCEL: end_other(s); break;
 	case THRUM_EVENT_BECOME: become_other(s); break;
 	case THRUM_EVENT_SWITCH: switch_to(s, actor(s)); break;
-	case THRUM_EVENT_SIGNAL:
-		act_on(s, THRUM__EDGE_SIGNAL, e->flags & THRUM_EVENT_HAS_VALUE ? e->value : -1);
-		break;
+	case THRUM_EVENT_SIGNAL: act_on(s, THRUM__EDGE_SIGNAL, signal_of(s)); break;
 	case THRUM_EVENT_DUE: add_due(s); break;
 	case THRUM_EVENT_SUSPEND: thrum__model_lane_suspend(s, thrum__model_text_of(s)); break;
 	case THRUM_EVENT_RESUME: thrum__model_lane_resume(s); break;
-	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, note_place(s)); break;
+	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, place_of(s)); break;
 	case THRUM_EVENT_UNLOCK: act_on(s, THRUM__EDGE_UNLOCK, 0); break;
 	case THRUM_EVENT_LINK_SEND: thrum__model_links_send(s, runner(s)); break;
 	case THRUM_EVENT_LINK_RECEIVE: thrum__model_links_receive(s, runner(s)); break;

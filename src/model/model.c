@@ -10,7 +10,6 @@
 
 #define DYING 100000000   /* ns that a process at work may take to end when it is killed */
 #define LOST_MOST 4       /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
-#define SIGNALS_AT_ONCE 8 /* that come under one lock */
 #define PROGRESS 4096     /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
@@ -97,16 +96,6 @@ static void finish_lanes(struct thrum__model *m)
 	free(m->unrecorded);
 }
 
-static void finish_sites(struct thrum__sites *sites)
-{
-	if (!sites)
-		return;
-	for (uint32_t i = 0; i < sites->room; i++)
-		free(sites->all[i]);
-	free(sites->all);
-	free(sites);
-}
-
 void thrum__model_destroy(struct thrum__model *m)
 {
 	if (!m)
@@ -121,7 +110,7 @@ void thrum__model_destroy(struct thrum__model *m)
 	free(m->counters);
 	free((int64_t *)m->clocks.errors);
 	finish_lanes(m);
-	finish_sites(m->sites);
+	thrum__model_sites_destroy(m->sites);
 	thrum__model_ids_destroy(m->ids);
 	if (m->strings)
 		thrum__model_strings_finish(m->strings);
@@ -215,7 +204,7 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	bytes += sizeof *m->links + thrum__model_strings_memory(&m->links->keys) +
 		m->links->room * sizeof *m->links->all +
 		m->links->cell_count * sizeof *m->links->cells;
-	bytes += sizeof *m->sites + m->sites->bytes + m->sites->room * sizeof *m->sites->all;
+	bytes += thrum__model_sites_memory(m->sites);
 	return bytes + thrum__model_ids_memory(m->ids);
 }
 
@@ -287,32 +276,6 @@ const char *thrum__model_process(const struct thrum__model *m, uint32_t task)
 	uint32_t lane = THRUM__TASK(m, task, lane);
 
 	return lane < m->lane_count ? thrum__model_string(m, m->lanes[lane].process, NULL) : "";
-}
-
-const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, uint32_t task)
-{
-	return thrum__model_site_of(m, THRUM__TASK(m, task, site));
-}
-
-const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *m, unsigned number)
-{
-	return number && number < m->sites->room ? m->sites->all[number] : NULL;
-}
-
-const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
-{
-	bool signals = false;
-
-	for (int i = 0; i < SIGNALS_AT_ONCE && thrum__model_has_row(&m->edges, edge) &&
-		THRUM__EDGE(m, edge, kind) == THRUM__EDGE_SIGNAL;
-		i++, signals = true)
-		edge = THRUM__EDGE(m, edge, prev_out);
-	if (!thrum__model_has_row(&m->edges, edge))
-		return NULL;
-	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
-	bool has = ((kind == THRUM__EDGE_WAIT && !signals) || kind == THRUM__EDGE_LOCK) && site > 0;
-
-	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
 }
 
 #define OUTSIDE " outside"

@@ -208,8 +208,8 @@ struct thrum__edges {
 	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
-	/* SIGNAL: how many waited, -1 if that is unknown; saturates. WAIT and LOCK: the place in the
-	 * program, for thrum__model_edge_site. LINK: 1 if it took less time than the clocks of its
+	/* SIGNAL: for thrum__model_waiters. It, WAIT and LOCK: the place in the program, for
+	 * thrum__model_edge_site. LINK: 1 if it took less time than the clocks of its
 	 * two machines may be wrong by, so that its direction in time is unknown; or
 	 * THRUM__LINK_CONNECTION. */
 	int16_t value[THRUM__COLUMN];
@@ -553,9 +553,13 @@ const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, ui
 /* The same, of that number (a task's `site`). */
 const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *, unsigned number);
 
-/* Returns the place in the program where a wait began or a lock was taken, or where a task took the lock
- * under which it signals; NULL when it is unknown. It is valid as long as the model. */
+/* Returns the place in the program where a wait began, a lock was taken or a signal was given; if that isn't
+ * known of a signal, where its task took the lock under which it signals; NULL when it is unknown. It is valid as
+ * long as the model. */
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
+
+/* Returns how many waited when a signal was given, by its edge; -1 if that is unknown. It saturates. */
+int thrum__model_waiters(const struct thrum__model *, uint32_t edge);
 
 /*
  * Returns the task's name for people, without its id: its last label; else the last label of the

@@ -219,10 +219,27 @@ struct thrum__model_links {
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
 struct thrum__sites {
-	struct thrum_trace_site **all; /* by number; NULL: unknown */
+	struct thrum__site {
+		struct thrum_trace_site site;
+		uint16_t signals; /* the first in the list of its numbers of waiters; 0: none */
+	} **all;                  /* by number; NULL: unknown */
 	uint32_t room;
 	size_t bytes; /* of the sites, without `all` */
+	/* Signals that have a place differ in it and in the number of waiters only: the edge's value is
+	 * -1 less the number of the two in this array, from 1 on. */
+	struct thrum__signals {
+		uint16_t site, next; /* next: of the same site */
+		int16_t waiters;
+	} *signals;
+	uint32_t signal_count, signal_room;
 };
+
+/* Copies a call site, unless the model has it. Returns 0 or -THRUM_E_MEMORY. */
+int thrum__model_site_note(struct thrum__model *, const struct thrum_trace *, uint16_t number);
+/* Returns the value for the edge of a signal. site 0: its place is unknown. */
+int64_t thrum__model_signal_note(struct thrum__model *, uint16_t site, int64_t waiters);
+void thrum__model_sites_destroy(struct thrum__sites *);
+size_t thrum__model_sites_memory(const struct thrum__sites *);
 
 /* ---- Spans --------------------------------------------------------------------------------- */
 

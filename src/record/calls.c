@@ -96,7 +96,7 @@ static void write_at(struct thrum_site *site, struct thrum__record *record,
 {
 	struct recorder *r = current_recorder();
 
-	if (!r || !record->task || !record->other)
+	if (!r || !record->other)
 		return;
 	record->site = site ? site_number(r, site) : 0;
 	write_and_note(r, record, also);
@@ -104,6 +104,8 @@ static void write_at(struct thrum_site *site, struct thrum__record *record,
 
 void thrum__wait_at(struct thrum_site *site, thrum_task waiter, thrum_task source)
 {
+	if (!waiter)
+		return;
 	write_at(site,
 		&(struct thrum__record){.type = THRUM__R_WAIT_AT, .task = waiter, .other = source},
 		note_wait);
@@ -363,6 +365,8 @@ void thrum__lock_released(thrum_task lock)
 /* The task holds the lock, which it may have taken before. */
 void thrum__lock_held(struct thrum_site *site, thrum_task task, thrum_task lock)
 {
+	if (!task)
+		return;
 	write_at(site, &(struct thrum__record){.type = THRUM__R_HELD, .task = task, .other = lock},
 		note_lock);
 }
@@ -371,6 +375,15 @@ static bool note_nothing(struct lane *lane, const struct thrum__record *record, 
 {
 	(void)lane, (void)record, (void)time;
 	return true;
+}
+
+void thrum__signal_at(struct thrum_site *site, thrum_task condition, unsigned waiters)
+{
+	write_at(site,
+		&(struct thrum__record){.type = THRUM__R_SIGNAL_AT,
+			.other = condition,
+			.value = waiters},
+		note_nothing);
 }
 
 static bool fast_link(enum thrum__record_type type, const void *key, size_t size)

@@ -41,6 +41,11 @@ same fine "$programs/child_taken" fine
 has fine why '^no findings'
 "$THRUM" dump fine.thrum | grep 'taken by' && wrong 'fine: each child was found'
 
+# A message names the place in which it ends.
+same killed "$programs/child_taken" killed
+has killed dump 'log +process [0-9]+, killed by SIGKILL, started by run_hook($|[^+])'
+"$THRUM" dump fine.thrum | grep ' log ' && wrong 'fine: no child was killed'
+
 # A start in the middle of a fork would wait for ever. A later one is none the worse.
 same forking "$programs/forking"
 has forking dump 'thread do_nothing'

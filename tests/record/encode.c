@@ -197,6 +197,7 @@ static void check_pairs(uint64_t a, uint64_t b)
 	CHECK(thrum_lock_acquired(b), .type = THRUM__R_LOCK, .other = b);
 	CHECK(thrum_lock_released(b), .type = THRUM__R_UNLOCK, .other = b);
 	CHECK(thrum__wait_at(NULL, a, b), .type = THRUM__R_WAIT_AT, .task = a, .other = b);
+	CHECK(thrum__signal_at(NULL, b, 3), .type = THRUM__R_SIGNAL_AT, .other = b, .value = 3);
 	CHECK(thrum__lock_held(NULL, a, b), .type = THRUM__R_HELD, .task = a, .other = b);
 	CHECK(thrum_task_due(a, -7), .type = THRUM__R_DUE, .task = a, .value = -7);
 	CHECK(thrum_task_should_resolve(a), .type = THRUM__R_SHOULD_RESOLVE, .task = a);

@@ -253,7 +253,7 @@ static void add_site(struct thrum__model *model)
 	assert_int_equal(sites->room, 0);
 	sites->all = calloc(2, sizeof *sites->all);
 	sites->all[1] = malloc(sizeof *sites->all[1]);
-	*sites->all[1] = (struct thrum_trace_site){"net.c", "fetch", 42};
+	*sites->all[1] = (struct thrum__site){.site = {"net.c", "fetch", 42}};
 	sites->room = 2;
 }
 

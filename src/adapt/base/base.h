@@ -139,6 +139,8 @@ struct object *thrum__adapt_object_named(const void *address, enum thrum_kind ki
 void thrum__adapt_object_note(uintptr_t key, thrum_task task);
 /* In a fork's child: nobody waits for any object. */
 void thrum__adapt_objects_left(void);
+/* Records that the running task signals it, while so many wait for it. */
+void thrum__adapt_signal(struct object *, uint32_t waiters, const void *caller);
 /* The object is no more: its task ends. */
 void thrum__adapt_object_end(const void *address);
 

@@ -164,6 +164,12 @@ void thrum__adapt_object_note(uintptr_t key, thrum_task task)
 	atomic_store_explicit(&object->task, task, memory_order_release);
 }
 
+void thrum__adapt_signal(struct object *object, uint32_t waiters, const void *caller)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__signal_at(thrum__adapt_site(caller), atomic_load(&object->task), waiters);
+}
+
 void thrum__adapt_object_end(const void *address)
 {
 	struct object *object = find_cell((uintptr_t)address);

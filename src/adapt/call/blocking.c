@@ -550,7 +550,7 @@ static inline int note_accepted(int made, const void *caller)
 
 /* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
  * succeed. */
-static bool note_write(int fd, size_t size)
+static bool note_write(int fd, size_t size, const void *caller)
 {
 	bool is_sure;
 
@@ -562,7 +562,7 @@ static bool note_write(int fd, size_t size)
 	thrum__adapt_pipe_gives(fd, size);
 	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
-		thrum__adapt_pipe_written(fd);
+		thrum__adapt_pipe_written(fd, caller);
 	return is_sure;
 }
 
@@ -571,7 +571,7 @@ static bool note_write(int fd, size_t size)
 static ssize_t note_written(int fd, bool is_noted, ssize_t result, size_t size, const void *caller)
 {
 	if (is_of_pipe(fd) && !is_noted && result > 0)
-		thrum__adapt_pipe_written(fd);
+		thrum__adapt_pipe_written(fd, caller);
 	if (LIKELY((size_t)result == size) || (result > 0 && size == SIZE_MAX)) {
 		if (UNLIKELY(is_full(fd)))
 			thrum__adapt_unsent_over(fd);
@@ -612,7 +612,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
 		size_t all = size; \
-		bool waits = would_write(fd, 0, all), is_noted = note_write(fd, all); \
+		bool waits = would_write(fd, 0, all), is_noted = note_write(fd, all, caller); \
 \
 		if (UNLIKELY(waits)) { \
 			ssize_t result = try_write(fd, all, parts, count); \
@@ -637,7 +637,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
 		size_t all = size; \
-		bool waits = would_write(fd, flags, all), is_noted = note_write(fd, all); \
+		bool waits = would_write(fd, flags, all), is_noted = note_write(fd, all, caller); \
 \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \

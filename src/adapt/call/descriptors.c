@@ -122,7 +122,7 @@ static void make_sockets(const int fds[2], const void *caller)
 \
 		if (result > 0) { \
 			thrum__adapt_pipe_gives(fd, (size_t)result); \
-			thrum__adapt_pipe_written(fd); \
+			thrum__adapt_pipe_written(fd, CALLER); \
 		} \
 		return result; \
 	}

@@ -188,7 +188,7 @@ thrum_task thrum__adapt_pipe_waiter(int fd);
 thrum_task thrum__adapt_pipe_writer(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
-void thrum__adapt_pipe_written(int fd);
+void thrum__adapt_pipe_written(int fd, const void *caller);
 /* The calling thread has read more than one from an eventfd: then its name says so. Does nothing for other
  * pipes. */
 void thrum__adapt_eventfd_read(int fd, uint64_t amount, const void *caller);

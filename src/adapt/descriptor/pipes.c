@@ -460,7 +460,7 @@ uint64_t thrum__adapt_eventfd_taken(int fd, const void **caller)
 	return *caller ? atomic_load(&pipe->amount) : 0;
 }
 
-void thrum__adapt_pipe_written(int fd)
+void thrum__adapt_pipe_written(int fd, const void *caller)
 {
 	struct pipe *pipe = pipe_of(&writes_to[fd]);
 	struct object *object = known_object(pipe);
@@ -468,7 +468,7 @@ void thrum__adapt_pipe_written(int fd)
 	if (!object)
 		return;
 	atomic_store_explicit(&pipe->is_told, true, memory_order_relaxed);
-	thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+	thrum__adapt_signal(object, atomic_load(&object->waiters), caller);
 }
 
 /* ---- Tokens ------------------------------------------------------------------------------------ */

@@ -182,13 +182,13 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 
 /* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
  * may end at once, and others go on to signal. */
-static void signal_object(struct object *object, uint32_t waiters)
+static void signal_object(struct object *object, uint32_t waiters, const void *caller)
 {
 	thrum_task signaller = thrum__adapt_actor(), before = thrum_task_current();
 
 	if (before != signaller)
 		thrum_task_switch(signaller);
-	thrum_task_signal(atomic_load(&object->task), waiters);
+	thrum__adapt_signal(object, waiters, caller);
 	if (before != signaller)
 		thrum_task_switch(before);
 }
@@ -218,7 +218,7 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
 
 	if (is_new_voice(object) || waiters || (unheard & (unheard - 1)) == 0)
-		signal_object(object, waiters);
+		signal_object(object, waiters, caller);
 }
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */
@@ -312,7 +312,7 @@ static void tell_post(const void *semaphore, const void *caller)
 	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
 
 	if (waiters || (is_new && object))
-		signal_object(object, waiters);
+		signal_object(object, waiters, caller);
 }
 
 /* ---- Barriers ------------------------------------------------------------------------------ */
@@ -349,7 +349,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 	/* The last thread to come doesn't wait. */
 	if (count && (atomic_fetch_add(&object->arrived, 1) + 1) % count == 0)
-		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+		thrum__adapt_signal(object, atomic_load(&object->waiters), caller);
 	else
 		thrum__adapt_wait_begin(&wait, object, barrier, caller, false);
 	int result = real_pthread_barrier_wait(caller)(barrier);

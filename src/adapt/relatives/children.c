@@ -125,7 +125,7 @@ static void note_missing(pid_t process, const void *caller)
 /* A child has ended. Logs it if a signal killed it that nobody here has sent. */
 static void tell_ended(pid_t child, int status)
 {
-	char text[PLACE_MAX + 40], *to;
+	char text[2 * PLACE_MAX], *to;
 	const void *killer;
 
 	thrum__adapt_fork_ended(child, status);
@@ -133,7 +133,8 @@ static void tell_ended(pid_t child, int status)
 		!thrum__adapt_killed_by(child, &killer) || killer)
 		return;
 	to = thrum__adapt_put_number(stpcpy(text, "process "), (uint64_t)child);
-	*thrum__adapt_put_killer(to, child) = '\0';
+	to = thrum__adapt_put_killer(to, child);
+	*thrum__adapt_put_starter(to, child) = '\0';
 	thrum_log(text);
 }
 

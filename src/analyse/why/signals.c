@@ -39,7 +39,7 @@ static void look_before(const struct thrum__model *model, uint32_t edge, bool *i
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
-		if (THRUM__EDGE(model, edge, value) != 0)
+		if (thrum__model_waiters(model, edge) != 0)
 			*is_heard = true;
 		else if (*is_heard)
 			*is_harmless = true;
@@ -151,7 +151,7 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 			next = time;
 			continue;
 		}
-		if (time > wait || (!model->is_mirage && THRUM__EDGE(model, edge, value) != 0))
+		if (time > wait || (!model->is_mirage && thrum__model_waiters(model, edge) != 0))
 			return THRUM__NONE;
 		return !model->is_mirage &&
 				(THRUM__EDGE(model, edge, from) == waiter ||

@@ -84,7 +84,7 @@ ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t 
 	end[-1].flags |= THRUM_EVENT_HAS_TEXT;
 }
 
-/* Sets the text of the label event before `end`. */
+/* Sets the text of the label or message before `end`. */
 ALWAYS_INLINE void set_label(struct thrum_event *end, const struct context *s,
 	const struct fields *f)
 {
@@ -234,7 +234,7 @@ SHOW(COUNTER)
 SHOW(LOG)
 {
 	e = put_event(e, THRUM_EVENT_LOG, 0, s->running, 0);
-	set_text(e, f->text, f->text_size);
+	set_label(e, s, f);
 	return e;
 }
 
@@ -377,6 +377,13 @@ SHOW(LANE)
 SHOW(WAIT_AT)
 {
 	e = show_WAIT(e, s, f);
+	e[-1].site = f->site;
+	return e;
+}
+
+SHOW(SIGNAL_AT)
+{
+	e = show_SIGNAL(e, s, f);
 	e[-1].site = f->site;
 	return e;
 }

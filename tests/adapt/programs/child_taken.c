@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop that counts the ends of its jobs. A hook of each job is waited for, and that takes the ends of jobs,
- * too: so the loop waits for ever, and a signal ends it. With `fine` it waits for the hook alone. It knows
- * nothing of thrum.
+ * too: so the loop waits for ever, and a signal ends it. With `fine` it waits for the hook alone, and so it does
+ * with `killed`, where each hook is killed by a signal that no stand-in sees. It knows nothing of thrum.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -10,13 +10,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define JOBS 4
 
-static bool is_fine;
+static bool is_fine, is_killed;
 
 static void *end_at_once(void *unused)
 {
@@ -36,8 +37,14 @@ static pid_t start_child(unsigned ms)
 
 static void __attribute__((noinline)) run_hook(void)
 {
-	pid_t hook = start_child(8), ended;
+	pid_t hook = fork(), ended;
 
+	if (hook == 0) {
+		usleep(8000);
+		if (is_killed)
+			syscall(SYS_kill, getpid(), SIGKILL);
+		_exit(0);
+	}
 	do
 		ended = waitpid(is_fine ? hook : -1, NULL, 0);
 	while (ended > 0 && ended != hook);
@@ -62,7 +69,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	timer_t timer;
 
-	is_fine = argc > 1 && strcmp(argv[1], "fine") == 0;
+	is_killed = argc > 1 && strcmp(argv[1], "killed") == 0;
+	is_fine = is_killed || (argc > 1 && strcmp(argv[1], "fine") == 0);
 	if (pipe(ends) != 0 || timer_create(CLOCK_MONOTONIC, &told, &timer) != 0)
 		return 1;
 	pthread_create(&thread, NULL, end_at_once, NULL);

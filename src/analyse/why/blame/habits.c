@@ -385,7 +385,7 @@ static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
 		at = THRUM__EDGE(model, at, prev_in);
 	return thrum__model_has_row(&model->edges, at) &&
 			THRUM__EDGE(model, at, kind) == THRUM__EDGE_SIGNAL &&
-			(THRUM__EDGE(model, at, value) <= 0 ||
+			(thrum__model_waiters(model, at) <= 0 ||
 				(THRUM__TASK(model, object, kind) == THRUM_KIND_MAILBOX &&
 					tells_takes(model)))
 		? at

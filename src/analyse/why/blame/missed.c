@@ -12,7 +12,7 @@ static bool is_routine(const struct thrum__model *model, uint32_t signal)
 
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
-			THRUM__EDGE(model, edge, value) == 0)
+			thrum__model_waiters(model, edge) == 0)
 			return !model->is_mirage;
 	return false;
 }

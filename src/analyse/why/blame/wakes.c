@@ -19,7 +19,7 @@ static uint32_t last_signal(const struct thrum__model *model, uint32_t condition
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			*read = edge;
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
-			return THRUM__EDGE(model, edge, value) > 1 ? edge : THRUM__NONE;
+			return thrum__model_waiters(model, edge) > 1 ? edge : THRUM__NONE;
 	}
 	return THRUM__NONE;
 }

@@ -398,7 +398,7 @@ static void add_wake(struct thrum__finding *finding, const struct thrum__search 
 	step = thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
 		thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)), condition,
 		THRUM__EDGE(model, wake.signal, time), wake.signal);
-	thrum__why_set_more(step, (uint32_t)THRUM__EDGE(model, wake.signal, value));
+	thrum__why_set_more(step, (uint32_t)thrum__model_waiters(model, wake.signal));
 	waits_on = wake.again == THRUM__NONE ? condition : THRUM__EDGE(model, wake.again, to);
 	step = thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, waits_on,
 		wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)

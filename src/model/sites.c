@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* Places in the program: call sites, and the edges that name them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+#define SIGNALS_AT_ONCE 8 /* that come under one lock */
+
+int thrum__model_site_note(struct thrum__model *m, const struct thrum_trace *trace, uint16_t number)
+{
+	struct thrum__sites *sites = m->sites;
+
+	if (number < sites->room && sites->all[number])
+		return 0;
+	const struct thrum_trace_site *site = thrum_trace_site(trace, number);
+
+	if (!site)
+		return 0;
+	void *all = sites->all;
+	int error = thrum__model_array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
+
+	sites->all = all;
+	if (error)
+		return error;
+	size_t file = strlen(site->file) + 1, function = strlen(site->function) + 1;
+	struct thrum__site *copy = malloc(sizeof *copy + file + function);
+
+	if (!copy)
+		return -THRUM_E_MEMORY;
+	char *text = (char *)(copy + 1);
+
+	memcpy(text, site->file, file);
+	memcpy(text + file, site->function, function);
+	*copy = (struct thrum__site){.site = {text, text + file, site->line}};
+	sites->all[number] = copy;
+	sites->bytes += sizeof *copy + file + function;
+	return 0;
+}
+
+int64_t thrum__model_signal_note(struct thrum__model *m, uint16_t number, int64_t waiters)
+{
+	struct thrum__sites *sites = m->sites;
+	struct thrum__site *site = number < sites->room ? sites->all[number] : NULL;
+	uint16_t at = site ? site->signals : 0;
+
+	if (!site || waiters < -1 || waiters > INT16_MAX)
+		return waiters;
+	while (at && sites->signals[at - 1].waiters != waiters)
+		at = sites->signals[at - 1].next;
+	if (at)
+		return -1 - at;
+	if (sites->signal_count >= INT16_MAX)
+		return waiters;
+	void *signals = sites->signals;
+
+	m->failed |= thrum__model_array_grow(&signals, &sites->signal_room, sites->signal_count + 1,
+			     sizeof *sites->signals) != 0;
+	sites->signals = signals;
+	if (m->failed)
+		return waiters;
+	sites->signals[sites->signal_count++] = (struct thrum__signals){.site = number,
+		.next = site->signals,
+		.waiters = (int16_t)waiters};
+	site->signals = (uint16_t)sites->signal_count;
+	return -1 - (int64_t)sites->signal_count;
+}
+
+void thrum__model_sites_destroy(struct thrum__sites *sites)
+{
+	if (!sites)
+		return;
+	for (uint32_t i = 0; i < sites->room; i++)
+		free(sites->all[i]);
+	free(sites->all);
+	free(sites->signals);
+	free(sites);
+}
+
+size_t thrum__model_sites_memory(const struct thrum__sites *sites)
+{
+	return sizeof *sites + sites->bytes + sites->room * sizeof *sites->all +
+		sites->signal_room * sizeof *sites->signals;
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, uint32_t task)
+{
+	return thrum__model_site_of(m, THRUM__TASK(m, task, site));
+}
+
+const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *m, unsigned number)
+{
+	return number && number < m->sites->room && m->sites->all[number]
+		? &m->sites->all[number]->site
+		: NULL;
+}
+
+/* What is known of a signal beside its tasks; NULL: its value is the number of waiters. */
+static const struct thrum__signals *signals_of(const struct thrum__model *m, uint32_t edge)
+{
+	int value = THRUM__EDGE(m, edge, value);
+
+	return value < -1 ? &m->sites->signals[-2 - value] : NULL;
+}
+
+int thrum__model_waiters(const struct thrum__model *m, uint32_t edge)
+{
+	const struct thrum__signals *signals = signals_of(m, edge);
+
+	return signals ? signals->waiters : THRUM__EDGE(m, edge, value);
+}
+
+const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
+{
+	bool signals = false;
+
+	for (int i = 0; i < SIGNALS_AT_ONCE && thrum__model_has_row(&m->edges, edge) &&
+		THRUM__EDGE(m, edge, kind) == THRUM__EDGE_SIGNAL;
+		i++, signals = true) {
+		if (!signals && signals_of(m, edge))
+			return thrum__model_site_of(m, signals_of(m, edge)->site);
+		edge = THRUM__EDGE(m, edge, prev_out);
+	}
+	if (!thrum__model_has_row(&m->edges, edge))
+		return NULL;
+	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
+	bool has = ((kind == THRUM__EDGE_WAIT && !signals) || kind == THRUM__EDGE_LOCK) && site > 0;
+
+	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
+}
