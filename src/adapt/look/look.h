@@ -105,6 +105,10 @@ void thrum__adapt_removed_disabled(int fd, const void *caller);
 uint32_t thrum__adapt_removed_source(int fd);
 /* It ends. The callback may be NULL. */
 void thrum__adapt_removed_source_end(int fd, uint32_t number, const void *callback);
+/* It is not called until this loop ends, which its callback runs, there; then it is again. */
+void thrum__adapt_removed_block(int fd, uint32_t number, const void *callback, thrum_task loop,
+	const void *runner);
+void thrum__adapt_removed_unblock(int fd, uint32_t number);
 /* These descriptors are about to be closed. */
 void thrum__adapt_removed_forget(unsigned first, unsigned last);
 /* In a fork's child: none was removed. */
