@@ -490,14 +490,17 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 	struct glib_running running = thrum__adapt_glib_runs(main_loop, thread.count == 0);
 	uint32_t blocked;
 
+	thrum__adapt_glib_loop_begin(main_loop, caller);
 	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
 		real_g_main_loop_run(caller)(main_loop);
+		thrum__adapt_glib_loop_end(main_loop);
 		thrum__adapt_glib_ran(&running);
 		return;
 	}
 	task = begin_loop(caller);
 	blocked = block_runs(real_g_main_loop_get_context(caller)(main_loop), task, caller);
 	real_g_main_loop_run(caller)(main_loop);
+	thrum__adapt_glib_loop_end(main_loop);
 	for (int i = 0; i < thread.count; i++)
 		if (blocked >> i & 1)
 			unblock(i);

@@ -41,6 +41,12 @@ void thrum__adapt_glib_iterates(void *context);
 /* A source is attached to a context there; NULL: to the default one. */
 void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller);
 
+/* ---- loops.c ---- */
+
+/* The calling thread is about to run a main loop, or has run it. */
+void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller);
+void thrum__adapt_glib_loop_end(void *main_loop);
+
 /* ---- gtask.c ---- */
 
 /* A task has failed, or was cancelled. */

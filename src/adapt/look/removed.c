@@ -16,15 +16,15 @@
 #define LONG INT64_C(500000000) /* ns for which the same data is left */
 
 static struct removed {
-	_Atomic uint32_t closes;       /* how often the number was closed */
-	_Atomic uint32_t sources;      /* of GLib that watch it, */
-	_Atomic uint32_t blocked;      /* and of these, that wait for a loop within their callback */
-	_Atomic uint64_t loop;         /* the latest such loop's task, */
-	const void *_Atomic runner;    /* and who runs it */
-	const void *_Atomic callback;  /* of libevent's latest event; NULL: none */
-	const void *_Atomic disabled;  /* where its bufferevent was told to read no more; NULL */
-	const char *_Atomic words;     /* NULL: no watch was removed */
-	const void *_Atomic place;     /* of the removal, or the callback */
+	_Atomic uint32_t closes;      /* how often the number was closed */
+	_Atomic uint32_t sources;     /* of GLib that watch it, */
+	_Atomic uint32_t blocked;     /* and of these, that wait for a loop within their callback */
+	_Atomic uint64_t loop;        /* the latest such loop's task, */
+	const void *_Atomic runner;   /* and who runs it */
+	const void *_Atomic callback; /* of libevent's latest event; NULL: none */
+	const void *_Atomic disabled; /* where its bufferevent was told to read no more; NULL */
+	const char *_Atomic words;    /* NULL: no watch was removed */
+	const void *_Atomic place;    /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
 	_Atomic uint32_t turn;         /* and in which turn of its loop */
 	_Atomic uint64_t task;
@@ -84,7 +84,8 @@ static void watched(int fd)
 	if (!atomic_load_explicit(&one->words, memory_order_relaxed))
 		return;
 	if (atomic_load(&one->words) != blocked &&
-		(atomic_load(&one->thread) != thrum__adapt_self || atomic_load(&one->turn) != turns))
+		(atomic_load(&one->thread) != thrum__adapt_self ||
+			atomic_load(&one->turn) != turns))
 		atomic_store(&come_back, true);
 	clear(one);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * It hangs: the callback of a watch runs a main loop until the peer's answer comes, but GLib doesn't call it
- * for that before it returns. Nothing else comes ("alone"), the callback runs the loop turn by turn ("turns"), or
- * the loop has a timer. With "timed" the answer may wait, and a timer ends the loop. With "recurses" GLib calls the
- * callback again meanwhile.
+ * for that before it returns. Nothing else comes ("alone"), the callback runs the loop turn by turn
+ * ("turns"), or the loop has a timer. With "timed" the answer may wait, and a timer ends the loop. With
+ * "recurses" GLib calls the callback again meanwhile.
  */
 #include <glib-unix.h>
 #include <pthread.h>
@@ -60,12 +60,12 @@ static gboolean on_letter(gint descriptor, GIOCondition condition, gpointer data
 	if (read(descriptor, &letter, 1) != 1 || write(descriptor, "k", 1) != 1)
 		return G_SOURCE_REMOVE;
 	letters++;
-	if (letters == LETTERS - 2 && is("turns"))
+	if (letters == LETTERS - 1 && is("recurses"))
+		g_main_loop_quit(inner);
+	else if (letters == LETTERS - 2 && is("turns"))
 		take_turns();
 	else if (letters == LETTERS - 2)
 		ask_again();
-	if (letters == LETTERS - 1 && is("recurses"))
-		g_main_loop_quit(inner);
 	if (letters == LETTERS)
 		g_main_loop_quit(outer);
 	return G_SOURCE_CONTINUE;
