@@ -53,11 +53,20 @@ has glib_hang why 'settle_account.* never resolves'
 has glib_hang why 'settle_account'
 
 # A loop within a callback.
+blocked='unread data of socket [0-9]+, blocked within the callback (on_letter|glib_inner\+0x)'
 same glib_inner "$programs/glib_inner"
-has glib_inner why 'Waits for .main loop, run by .*ask_again'
-has glib_inner why 'Sends a message that is lost; .watch (on_letter|glib_inner\+0x)'
-same glib_timed "$programs/glib_inner" timed
-"$THRUM" why glib_timed.thrum >why.out 2>&1 || wrong "a loop that ends: $(cat why.out)"
+has glib_inner why "^never resolved \(likely\): .$blocked"
+has glib_inner why 'Waits for .unread data of .*which waits for the loop of (ask_again|glib_inner\+0x)'
+same glib_turns "$programs/glib_inner" turns
+has glib_turns why "Waits for .$blocked"
+has glib_turns why 'which waits for the loop of (take_turns|on_letter|glib_inner\+0x)'
+same glib_alone "$programs/glib_inner" alone
+has glib_alone why '^deadlock'
+has glib_alone why "$blocked"
+for case in timed recurses; do
+	same "glib_$case" "$programs/glib_inner" "$case"
+	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "a loop within a callback, $case: $(cat why.out)"
+done
 
 # A context that a callback, or main, has pushed and doesn't pop.
 same glib_left "$programs/glib_context"

@@ -245,6 +245,12 @@ static bool is_thread(const struct thread *thread, uint32_t tid)
 		(thread == forked && tid == forked_tid);
 }
 
+/* A thread that waits for its own lock may have taken it in the callback that waits. */
+static thrum_task holder_of(const struct thread *thread)
+{
+	return thread == thrum__adapt_self ? thrum__adapt_actor() : atomic_load(&thread->task);
+}
+
 void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid)
 {
 	for (struct thread *t = atomic_load(&all); t; t = t->next) {
@@ -259,7 +265,7 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);
 		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
 			thrum__lock_held(caller ? thrum__adapt_site((const void *)caller) : NULL,
-				atomic_load(&t->task), atomic_load(&object->task));
+				holder_of(t), atomic_load(&object->task));
 		if (tid)
 			return;
 	}

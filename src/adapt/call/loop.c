@@ -49,6 +49,8 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 	if (fds->events == POLLIN && thrum__adapt_pipe_is_filled(fds->fd) &&
 		!thrum__adapt_pipe_is_told(fds->fd))
 		looking->unwritten = fds->fd;
+	if (thrum__adapt_loop_tells)
+		looking->alone = fds->fd;
 	return thrum__adapt_pipe(fds->fd, false, caller);
 }
 
@@ -160,7 +162,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 /* Whether a wait may look though its record stays. */
 static bool looks_aside(const struct looking *looking)
 {
-	return thrum__adapt_has_left() || looking->unwritten >= 0;
+	return thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0;
 }
 
 /* The milliseconds that are left of a time limit; -1: there is none. */
@@ -181,6 +183,7 @@ static int left_of(int limit, uint64_t began)
 		.epoll = of_epoll, \
 		.stream = -1, \
 		.unwritten = -1, \
+		.alone = -1, \
 		.pause = LOOK_FIRST};
 #define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
@@ -201,7 +204,7 @@ static int left_of(int limit, uint64_t began)
 #define LOOK_ASIDE(name, arguments) \
 	{ \
 		uint64_t began = thrum__port_monotonic(); \
-		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 \
+		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 && looking.alone < 0 \
 			? NULL \
 			: thrum__adapt_note_looker(looking.polled, false); \
 \

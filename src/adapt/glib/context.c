@@ -19,7 +19,6 @@
 
 REAL(g_main_context_push_thread_default)
 REAL(g_main_context_pop_thread_default)
-REAL(g_main_context_iteration)
 REAL(g_main_context_default)
 REAL(g_main_loop_get_context)
 
@@ -208,7 +207,7 @@ STAND_IN void g_main_context_pop_thread_default(GMainContext *context)
 	real_g_main_context_pop_thread_default(CALLER)(context);
 }
 
-STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_block)
+void thrum__adapt_glib_iterates(void *context)
 {
 	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0))
 		come_back(context);
@@ -217,5 +216,4 @@ STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_b
 		atomic_store(&of_default.is_iterated, true);
 		run_default();
 	}
-	return real_g_main_context_iteration(CALLER)(context, may_block);
 }

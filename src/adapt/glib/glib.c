@@ -56,6 +56,8 @@ static __thread struct {
 		const struct hook *hook;
 		int depth;
 		unsigned pushed; /* contexts */
+		bool is_blocked; /* it waits for a loop that it runs */
+		thrum_task loop; /* that it runs turn by turn; or NONE */
 		thrum_task before;
 	} runs[RUNS_MAX];
 } thread __attribute__((tls_model("initial-exec")));
@@ -79,15 +81,39 @@ static gboolean run_once(gpointer argument)
 	return G_SOURCE_REMOVE;
 }
 
+static void unblock(int run)
+{
+	const struct cell *cell = thread.runs[run].hook->cell;
+
+	if (thread.runs[run].is_blocked)
+		thrum__adapt_removed_unblock(cell->watched, cell->watch);
+	thread.runs[run].is_blocked = false;
+}
+
+static void end_run(void)
+{
+	int top = --thread.count;
+	thrum_task loop = thread.runs[top].loop;
+
+	unblock(top);
+	if (loop) {
+		thrum_task_resolve(loop);
+		thrum_task_read(thrum_task_current(), loop);
+	}
+	thrum_task_leave(thread.runs[top].before);
+}
+
 static void begin_run(const struct hook *hook)
 {
 	int depth = real_g_main_depth(NULL)();
 
 	/* Those that were left in another way. */
 	while (thread.count > 0 && thread.runs[thread.count - 1].depth >= depth)
-		thrum_task_leave(thread.runs[--thread.count].before);
+		end_run();
 	if (thread.count == RUNS_MAX)
 		return;
+	thread.runs[thread.count].is_blocked = false;
+	thread.runs[thread.count].loop = THRUM_TASK_NONE;
 	thread.runs[thread.count].hook = hook;
 	thread.runs[thread.count].depth = depth;
 	thread.runs[thread.count].pushed = thrum__adapt_glib_pushed();
@@ -136,9 +162,8 @@ static void release_hook(gpointer argument)
 	 * it is greater. */
 	if (top >= 0 && thread.runs[top].hook == hook &&
 		thread.runs[top].depth == real_g_main_depth(NULL)()) {
-		thread.count = top;
 		thrum__adapt_glib_returned(thread.runs[top].pushed);
-		thrum_task_leave(thread.runs[top].before);
+		end_run();
 	}
 	if (hook->indirect && hook->indirect->unref)
 		hook->indirect->unref(hook->data);
@@ -410,29 +435,93 @@ STAND_IN void g_main_context_invoke(GMainContext *context, GSourceFunc function,
 /* ---- Loops within a dispatch ------------------------------------------------------------------ */
 
 REAL(g_main_loop_run)
+REAL(g_main_loop_get_context)
+REAL(g_main_context_iteration)
+REAL(g_source_get_can_recurse)
+REAL(g_source_is_destroyed)
+REAL(g_source_get_context)
+
+/* Whether GLib doesn't call a source that is dispatched while a loop of the context runs. */
+static bool is_kept(const struct hook *hook, const GMainContext *context)
+{
+	GSource *source = (GSource *)(uintptr_t)hook->cell->key;
+
+	return !real_g_source_is_destroyed(NULL)(source) &&
+		!real_g_source_get_can_recurse(NULL)(source) &&
+		real_g_source_get_context(NULL)(source) == context;
+}
+
+/* The sources of the context whose callbacks the thread runs wait for the loop. Returns bits: for which of
+ * them that is new. */
+static uint32_t block_runs(GMainContext *context, thrum_task loop, const void *caller)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < thread.count; i++) {
+		const struct hook *hook = thread.runs[i].hook;
+
+		if (thread.runs[i].is_blocked || !is_kept(hook, context))
+			continue;
+		bits |= UINT32_C(1) << i;
+		thread.runs[i].is_blocked = true;
+		thrum__adapt_removed_block(hook->cell->watched, hook->cell->watch,
+			(const void *)(uintptr_t)hook->function, loop, caller);
+	}
+	return bits;
+}
 
 /* The source whose callback runs a loop waits for its end: until then GLib doesn't dispatch it again. */
+static thrum_task begin_loop(const void *caller)
+{
+	char label[PLACE_MAX];
+	struct thrum_site *site = thrum__adapt_site(caller);
+	thrum_task task;
+
+	thrum__adapt_label(label, "main loop, run by", caller);
+	task = thrum__create(site, THRUM_KIND_HANDLE, label);
+	thrum__wait_at(site, thrum_task_current(), task);
+	return task;
+}
+
 STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 {
 	const void *caller = CALLER;
-	char label[PLACE_MAX];
-	struct thrum_site *site;
 	thrum_task task, runner = thrum_task_current();
 	struct glib_running running = thrum__adapt_glib_runs(main_loop, thread.count == 0);
+	uint32_t blocked;
 
+	thrum__adapt_glib_loop_begin(main_loop, caller);
 	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
 		real_g_main_loop_run(caller)(main_loop);
+		thrum__adapt_glib_loop_end(main_loop);
 		thrum__adapt_glib_ran(&running);
 		return;
 	}
-	thrum__adapt_label(label, "main loop, run by", caller);
-	site = thrum__adapt_site(caller);
-	task = thrum__create(site, THRUM_KIND_HANDLE, label);
-	thrum__wait_at(site, runner, task);
+	task = begin_loop(caller);
+	blocked = block_runs(real_g_main_loop_get_context(caller)(main_loop), task, caller);
 	real_g_main_loop_run(caller)(main_loop);
+	thrum__adapt_glib_loop_end(main_loop);
+	for (int i = 0; i < thread.count; i++)
+		if (blocked >> i & 1)
+			unblock(i);
 	thrum__adapt_glib_ran(&running);
 	thrum_task_resolve(task);
 	thrum_task_read(runner, task);
+}
+
+/* A callback that runs a loop turn by turn waits for its own end. */
+STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_block)
+{
+	const void *caller = CALLER;
+	int top = thread.count - 1;
+
+	thrum__adapt_glib_iterates(context);
+	if (may_block && top >= 0 && !thread.runs[top].loop && thrum__adapt_glib_begin()) {
+		thread.runs[top].loop = begin_loop(caller);
+		block_runs(context ? context : real_g_main_context_default(caller)(),
+			thread.runs[top].loop, caller);
+	}
+	return real_g_main_context_iteration(caller)(context, may_block);
 }
 
 /* ---- Sources that exist ---------------------------------------------------------------------- */

@@ -36,8 +36,16 @@ struct glib_running {
 };
 struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
+/* It is about to run one turn of a context; NULL: of the default one. */
+void thrum__adapt_glib_iterates(void *context);
 /* A source is attached to a context there; NULL: to the default one. */
 void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller);
+
+/* ---- loops.c ---- */
+
+/* The calling thread is about to run a main loop, or has run it. */
+void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller);
+void thrum__adapt_glib_loop_end(void *main_loop);
 
 /* ---- gtask.c ---- */
 

@@ -2,9 +2,8 @@
 /*
  * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
  * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the same stack,
- * so that those that fork or change the stack work as ever (with optimisation). A wait for a condition of the
- * program is recorded as such. A wait of GLib's for a child that it started, or for a thread, has the place
- * of the program's call.
+ * so that those that fork or change the stack work as ever (with optimisation). A wait of GLib's for a child
+ * that it started, or for a thread, has the place of the program's call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,17 +15,11 @@
 #include <unistd.h>
 
 #include "adapt/glib/glib.h"
-#include "adapt/pthread/pthread.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct code glib;
 
 REAL(syscall)
-REAL(g_cond_wait)
-REAL(g_cond_wait_until)
-REAL(g_cond_signal)
-REAL(g_cond_broadcast)
-REAL(g_cond_clear)
 
 void thrum__adapt_glib_find(const void *function)
 {
@@ -95,65 +88,6 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 	if (UNLIKELY(number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)))
 		thrum__adapt_forbids();
 	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
-}
-
-/* ---- Conditions -------------------------------------------------------------------------------- */
-
-static void begin_wait(struct wait *wait, const GCond *condition, const void *caller, bool is_timed)
-{
-	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
-		"condition", caller);
-
-	if (object)
-		atomic_store(&object->count, 0);
-	thrum__adapt_wait_begin(wait, object, condition, caller, is_timed);
-}
-
-STAND_IN void g_cond_wait(GCond *condition, GMutex *lock)
-{
-	const void *caller = CALLER;
-
-	if (!records_wait(ADAPTER_GLIB)) {
-		real_g_cond_wait(caller)(condition, lock);
-		return;
-	}
-	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
-
-	begin_wait(&wait, condition, caller, false);
-	real_g_cond_wait(caller)(condition, lock);
-}
-
-STAND_IN gboolean g_cond_wait_until(GCond *condition, GMutex *lock, gint64 until)
-{
-	const void *caller = CALLER;
-
-	if (!records_wait(ADAPTER_GLIB))
-		return real_g_cond_wait_until(caller)(condition, lock, until);
-	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
-
-	begin_wait(&wait, condition, caller, true);
-	return real_g_cond_wait_until(caller)(condition, lock, until);
-}
-
-STAND_IN void g_cond_signal(GCond *condition)
-{
-	if (is_on(ADAPTER_GLIB))
-		thrum__adapt_tell_signal(condition, CALLER);
-	real_g_cond_signal(CALLER)(condition);
-}
-
-STAND_IN void g_cond_broadcast(GCond *condition)
-{
-	if (is_on(ADAPTER_GLIB))
-		thrum__adapt_tell_signal(condition, CALLER);
-	real_g_cond_broadcast(CALLER)(condition);
-}
-
-STAND_IN void g_cond_clear(GCond *condition)
-{
-	if (is_on(ADAPTER_GLIB))
-		thrum__adapt_object_end(condition);
-	real_g_cond_clear(CALLER)(condition);
 }
 
 /* ---- Children and threads ----------------------------------------------------------------------- */

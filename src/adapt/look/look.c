@@ -10,6 +10,7 @@
 static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
+__thread thrum_task (*thrum__adapt_loop_tells)(void);
 
 static bool has_cause(const struct looking *looking)
 {
@@ -153,18 +154,39 @@ static void look_for_pipes(struct looking *looking)
 	errno = error;
 }
 
+/* The thread waits for something that is missing, if that is known. */
+static bool look_for_missing(const struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	thrum_task told = looking->alone >= 0 ? thrum__adapt_loop_tells() : THRUM_TASK_NONE;
+
+	if (!told)
+		return false;
+	thrum__adapt_look_end(wait);
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = looking->caller,
+		.task = thrum_task_current(),
+		.source = told,
+		.ends_source = true};
+	thrum__adapt_wait_go(wait, looking->reason);
+	return true;
+}
+
 /* All threads may wait for each other, and this one for a pipe to which nobody has written since the first
  * wait for it: then it waits for the thread that wrote to it before. */
 static void look_for_writer(struct looking *looking)
 {
 	bool was_stuck = looking->is_stuck;
+	int fd = looking->alone >= 0 ? looking->alone : looking->unwritten;
 	struct epoll_need need;
 
-	if (thrum__adapt_pipe_is_told(looking->unwritten) ||
-		!thrum__adapt_poll_need(looking->unwritten, &need) ||
-		!thrum__adapt_epoll_is_stuck(looking, &need) || was_stuck)
+	if ((looking->alone < 0 && thrum__adapt_pipe_is_told(fd)) ||
+		!thrum__adapt_poll_need(fd, &need) ||
+		!thrum__adapt_epoll_is_stuck(looking, &need) || was_stuck ||
+		look_for_missing(looking))
 		return;
-	thrum__adapt_poll_tell(looking, &need);
+	if (looking->unwritten >= 0 && !thrum__adapt_pipe_is_told(fd))
+		thrum__adapt_poll_tell(looking, &need);
 }
 
 bool thrum__adapt_look_aside(struct looking *looking)
@@ -173,12 +195,13 @@ bool thrum__adapt_look_aside(struct looking *looking)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
-	if (looking->unwritten >= 0)
+	if (looking->unwritten >= 0 || looking->alone >= 0)
 		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = next_pause(looking->pause);
-	return (thrum__adapt_has_left() || looking->unwritten >= 0) && !thrum__adapt_had_handlers();
+	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0) &&
+		!thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

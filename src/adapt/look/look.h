@@ -35,6 +35,10 @@ void thrum__adapt_look_also(also_look *);
 thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter);
 /* libuv has streams that were stopped. It removes their watches itself, and its part looks at them. */
 extern _Atomic bool thrum__adapt_stops_streams;
+/* Called when the calling thread polls a pipe of the program alone, and nothing can come: returns the task of
+ * something that is missing, for which it waits, or NONE. NULL: nobody knows. */
+extern __thread thrum_task (*thrum__adapt_loop_tells)(void)
+	__attribute__((tls_model("initial-exec")));
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
@@ -105,6 +109,10 @@ void thrum__adapt_removed_disabled(int fd, const void *caller);
 uint32_t thrum__adapt_removed_source(int fd);
 /* It ends. The callback may be NULL. */
 void thrum__adapt_removed_source_end(int fd, uint32_t number, const void *callback);
+/* It is not called until this loop ends, which its callback runs, there; then it is again. */
+void thrum__adapt_removed_block(int fd, uint32_t number, const void *callback, thrum_task loop,
+	const void *runner);
+void thrum__adapt_removed_unblock(int fd, uint32_t number);
 /* These descriptors are about to be closed. */
 void thrum__adapt_removed_forget(unsigned first, unsigned last);
 /* In a fork's child: none was removed. */

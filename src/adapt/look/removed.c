@@ -4,7 +4,8 @@
  * libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes nevertheless,
  * nobody reads it. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is
  * told only while a thread waits for the other end, all others sleep, and none waits for a connection to the
- * outside; and no more once a watch came back later, or from another thread.
+ * outside; and no more once a watch came back later, or from another thread. A source of GLib whose callback
+ * runs a loop watches for nothing until that ends.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -15,12 +16,15 @@
 #define LONG INT64_C(500000000) /* ns for which the same data is left */
 
 static struct removed {
-	_Atomic uint32_t closes;       /* how often the number was closed */
-	_Atomic uint32_t sources;      /* of GLib that watch it */
-	const void *_Atomic callback;  /* of libevent's latest event; NULL: none */
-	const void *_Atomic disabled;  /* where its bufferevent was told to read no more; NULL */
-	const char *_Atomic words;     /* NULL: no watch was removed */
-	const void *_Atomic place;     /* of the removal, or the callback */
+	_Atomic uint32_t closes;      /* how often the number was closed */
+	_Atomic uint32_t sources;     /* of GLib that watch it, */
+	_Atomic uint32_t blocked;     /* and of these, that wait for a loop within their callback */
+	_Atomic uint64_t loop;        /* the latest such loop's task, */
+	const void *_Atomic runner;   /* and who runs it */
+	const void *_Atomic callback; /* of libevent's latest event; NULL: none */
+	const void *_Atomic disabled; /* where its bufferevent was told to read no more; NULL */
+	const char *_Atomic words;    /* NULL: no watch was removed */
+	const void *_Atomic place;    /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
 	_Atomic uint32_t turn;         /* and in which turn of its loop */
 	_Atomic uint64_t task;
@@ -31,6 +35,9 @@ static struct removed {
 } removed[FDS_MAX];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
+static const char by_event[] = ", left by the removed event";
+static const char by_source[] = ", left by the removed source";
+static const char blocked[] = ", blocked within the callback";
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
 static _Atomic int count; /* of those without their watch */
 /* A watch came back later, or from another thread: then it is no fault that there is none. */
@@ -76,7 +83,9 @@ static void watched(int fd)
 
 	if (!atomic_load_explicit(&one->words, memory_order_relaxed))
 		return;
-	if (atomic_load(&one->thread) != thrum__adapt_self || atomic_load(&one->turn) != turns)
+	if (atomic_load(&one->words) != blocked &&
+		(atomic_load(&one->thread) != thrum__adapt_self ||
+			atomic_load(&one->turn) != turns))
 		atomic_store(&come_back, true);
 	clear(one);
 }
@@ -94,7 +103,7 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 	else if (disabled)
 		note(fd, since_disabled, disabled);
 	else if (callback)
-		note(fd, ", left by the removed event", callback);
+		note(fd, by_event, callback);
 	else
 		note(fd, unwatched, caller);
 }
@@ -129,7 +138,31 @@ void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callba
 {
 	if ((unsigned)fd < FDS_MAX && atomic_load(&removed[fd].closes) == closes &&
 		atomic_fetch_sub(&removed[fd].sources, 1) == 1)
-		note(fd, ", left by the removed source", callback);
+		note(fd, by_source, callback);
+}
+
+void thrum__adapt_removed_block(int fd, uint32_t closes, const void *callback, thrum_task loop,
+	const void *runner)
+{
+	struct removed *one = &removed[(unsigned)fd % FDS_MAX];
+
+	if ((unsigned)fd >= FDS_MAX || atomic_load(&one->closes) != closes)
+		return;
+	atomic_store(&one->loop, loop);
+	atomic_store(&one->runner, runner);
+	if (atomic_fetch_add(&one->blocked, 1) + 1 == atomic_load(&one->sources))
+		note(fd, blocked, callback);
+}
+
+void thrum__adapt_removed_unblock(int fd, uint32_t closes)
+{
+	struct removed *one = &removed[(unsigned)fd % FDS_MAX];
+
+	if ((unsigned)fd >= FDS_MAX || atomic_load(&one->closes) != closes)
+		return;
+	atomic_fetch_sub(&one->blocked, 1);
+	if (atomic_load(&one->words) == blocked)
+		clear(one);
 }
 
 void thrum__adapt_removed_forget(unsigned first, unsigned last)
@@ -142,6 +175,7 @@ void thrum__adapt_removed_forget(unsigned first, unsigned last)
 		if (UNLIKELY(atomic_load_explicit(&one->sources, memory_order_relaxed) > 0)) {
 			atomic_fetch_add(&one->closes, 1);
 			atomic_store(&one->sources, 0);
+			atomic_store(&one->blocked, 0);
 		}
 		atomic_store_explicit(&one->callback, NULL, memory_order_relaxed);
 		atomic_store_explicit(&one->disabled, NULL, memory_order_relaxed);
@@ -167,32 +201,47 @@ bool thrum__adapt_has_removed(void)
 
 static bool has_watch(int fd)
 {
-	return atomic_load(&removed[fd].sources) > 0 || thrum__adapt_watch_has(fd, EPOLLIN);
+	return atomic_load(&removed[fd].sources) > atomic_load(&removed[fd].blocked) ||
+		thrum__adapt_watch_has(fd, EPOLLIN);
 }
 
 static bool may_tell(const struct removed *one, int fd, int64_t age, const struct looking *looking,
-	thrum_task *waiter)
+	struct others *others)
 {
-	struct others others = {.fd = fd, .event = POLLIN};
-
-	if (!thrum__adapt_others_settle(&others, looking) || others.origins & FROM_OUTSIDE)
+	*others = (struct others){.fd = fd, .event = POLLIN};
+	if (!thrum__adapt_others_settle(others, looking) || others->origins & FROM_OUTSIDE)
 		return false;
-	*waiter = others.waiter;
-	return !(others.origins & FROM_TIMER) ||
+	return !(others->origins & FROM_TIMER) ||
 		!thrum__adapt_timer_may_go_on(atomic_load(&one->thread), one->loops, age);
 }
 
-static void tell(struct removed *one, int fd, const char *words, thrum_task waiter)
+/* The loop waits for the data, as far as is known. If nothing else comes, they wait for each other. */
+static void tell_blocked(const struct removed *one, bool comes_nothing)
 {
-	char label[CALL_MAX + PLACE_MAX + 40];
+	thrum_task task = atomic_load(&one->task), loop = atomic_load(&one->loop);
+
+	thrum_task_wait(loop, task);
+	if (comes_nothing)
+		thrum_task_wait(task, loop);
+}
+
+static void tell(struct removed *one, int fd, const char *words, const struct others *others)
+{
+	char label[CALL_MAX + 2 * PLACE_MAX + 40];
 	const void *place = atomic_load(&one->place);
 
 	thrum__adapt_put_call(label, "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), words, place);
+	if (words == blocked) {
+		place = atomic_load(&one->runner);
+		thrum__adapt_label(label + strlen(label), ", which waits for the loop of", place);
+	}
 	/* A site is the place behind a call. */
-	if (words != unwatched && words != since_disabled)
+	if (words == by_source || words == by_event)
 		place = (const char *)place + 1;
-	atomic_store(&one->task, thrum__adapt_look_tell(label, place, waiter));
+	atomic_store(&one->task, thrum__adapt_look_tell(label, place, others->waiter));
+	if (words == blocked)
+		tell_blocked(one, !others->origins);
 }
 
 static void look_at(struct removed *one, int fd, const struct looking *looking)
@@ -201,7 +250,7 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 	int left = words && !has_watch(fd) && !thrum__adapt_listens(fd) ? thrum__adapt_unread(fd)
 									: -1;
 	int64_t now = rough_time();
-	thrum_task waiter;
+	struct others others;
 
 	if (left <= 0) {
 		one->since = 0;
@@ -217,8 +266,8 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 	if (atomic_load(&one->task) || now < one->next)
 		return;
 	one->next = now < one->since + LOOK_TIMED ? one->since + LOOK_TIMED : now + LONG;
-	if (may_tell(one, fd, now - one->since, looking, &waiter))
-		tell(one, fd, words, waiter);
+	if (may_tell(one, fd, now - one->since, looking, &others))
+		tell(one, fd, words, &others);
 }
 
 thrum_task thrum__adapt_removed_look(const struct looking *looking)

@@ -177,6 +177,7 @@ struct looking {
 	bool is_outside; /* others than the program may end it */
 	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
 	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
+	int alone;     /* it polls this pipe of the program alone, in a loop; -1 */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */

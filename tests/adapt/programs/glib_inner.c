@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * It hangs: the callback of a watch runs a main loop until the peer's answer comes, but GLib doesn't call it
- * for that before it returns. With an argument the answer may wait, and a timer ends the loop.
+ * for that before it returns. Nothing else comes ("alone"), the callback runs the loop turn by turn
+ * ("turns"), or the loop has a timer. With "timed" the answer may wait, and a timer ends the loop. With
+ * "recurses" GLib calls the callback again meanwhile.
  */
 #include <glib-unix.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +16,12 @@
 
 static GMainLoop *outer, *inner;
 static int ends[2], letters;
+static const char *way = "";
+
+static gboolean is(const char *other)
+{
+	return strcmp(way, other) == 0;
+}
 
 static gboolean on_tick(gpointer data)
 {
@@ -26,24 +35,37 @@ static gboolean quit(gpointer loop)
 	return G_SOURCE_REMOVE;
 }
 
-static void ask_again(gboolean is_timed)
+static void ask_again(void)
 {
 	inner = g_main_loop_new(NULL, FALSE);
-	if (is_timed)
+	if (is("timed"))
 		g_timeout_add(50, quit, inner);
 	g_main_loop_run(inner);
 	g_main_loop_unref(inner);
 }
 
-static gboolean on_letter(gint descriptor, GIOCondition condition, gpointer is_timed)
+/* Until all letters have come. */
+static void take_turns(void)
+{
+	while (letters < LETTERS)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+static gboolean on_letter(gint descriptor, GIOCondition condition, gpointer data)
 {
 	char letter;
 
 	(void)condition;
+	(void)data;
 	if (read(descriptor, &letter, 1) != 1 || write(descriptor, "k", 1) != 1)
 		return G_SOURCE_REMOVE;
-	if (++letters == LETTERS - 2)
-		ask_again(is_timed != NULL);
+	letters++;
+	if (letters == LETTERS - 1 && is("recurses"))
+		g_main_loop_quit(inner);
+	else if (letters == LETTERS - 2 && is("turns"))
+		take_turns();
+	else if (letters == LETTERS - 2)
+		ask_again();
 	if (letters == LETTERS)
 		g_main_loop_quit(outer);
 	return G_SOURCE_CONTINUE;
@@ -62,17 +84,30 @@ static void *send_letters(void *data)
 	return data;
 }
 
+static void watch(void)
+{
+	GSource *source = g_unix_fd_source_new(ends[0], G_IO_IN);
+
+	g_source_set_callback(source, (GSourceFunc)(void (*)(void))on_letter, NULL, NULL);
+	g_source_set_can_recurse(source, is("recurses"));
+	g_source_attach(source, NULL);
+	g_source_unref(source);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t peer;
 
-	if (argc < 2)
+	if (argc > 1)
+		way = argv[1];
+	if (!is("timed") && !is("recurses"))
 		alarm(2);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
 		return 1;
 	outer = g_main_loop_new(NULL, FALSE);
-	g_unix_fd_add(ends[0], G_IO_IN, on_letter, argc > 1 ? argv[1] : NULL);
-	g_timeout_add(100, on_tick, NULL);
+	watch();
+	if (!is("alone"))
+		g_timeout_add(100, on_tick, NULL);
 	pthread_create(&peer, NULL, send_letters, NULL);
 	g_main_loop_run(outer);
 	pthread_join(peer, NULL);

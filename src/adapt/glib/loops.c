@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Loops that nobody ends. A thread runs a main loop that has no source left, and all others wait, too: so
+ * nothing can come any more. Often g_main_loop_quit was called before the loop ran, or for a loop around it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glib.h>
+#include <unistd.h>
+
+#include "adapt/glib/glib.h"
+#include "adapt/look/look.h"
+#include "port/port.h"
+
+#define RUNS_MAX 16 /* of one thread */
+#define QUITS 64u   /* of several loops with one place, the latest is known */
+
+REAL(g_main_loop_quit)
+
+/* The loops that the calling thread runs, from the outermost in. */
+static __thread struct {
+	unsigned count;
+	struct run {
+		GMainLoop *loop;
+		const void *caller;
+		const void *quitter; /* who quit it before it ran; or NULL */
+	} runs[RUNS_MAX];
+} thread __attribute__((tls_model("initial-exec")));
+
+/* The latest call that quit a loop since its last run. */
+static struct quit {
+	GMainLoop *_Atomic loop;
+	const void *_Atomic caller;
+} quits[QUITS];
+
+static struct quit *quit_of(const GMainLoop *loop)
+{
+	return &quits[((uintptr_t)loop >> 4 ^ (uintptr_t)loop >> 10) % QUITS];
+}
+
+static const void *quitter_of(const GMainLoop *loop)
+{
+	const struct quit *quit = quit_of(loop);
+	const void *caller = atomic_load(&quit->caller);
+
+	return atomic_load(&quit->loop) == loop ? caller : NULL;
+}
+
+/* The loop has run, or begins. */
+static void forget(GMainLoop *loop)
+{
+	GMainLoop *known = loop;
+
+	atomic_compare_exchange_strong(&quit_of(loop)->loop, &known, NULL);
+}
+
+STAND_IN void g_main_loop_quit(GMainLoop *loop)
+{
+	struct quit *quit = quit_of(loop);
+
+	if (loop && is_chosen(ADAPTER_GLIB)) {
+		atomic_store(&quit->loop, NULL);
+		atomic_store(&quit->caller, CALLER);
+		atomic_store(&quit->loop, loop);
+	}
+	real_g_main_loop_quit(CALLER)(loop);
+}
+
+/* Adds why the loop doesn't end. */
+static bool add_reason(char *to, const struct run *run)
+{
+	const void *outer = NULL;
+
+	for (const struct run *other = thread.runs; other < run && !outer; other++)
+		outer = quitter_of(other->loop);
+	if (run->quitter)
+		thrum__adapt_label(to, ", quit before it ran by", run->quitter);
+	else if (outer)
+		thrum__adapt_label(to, ", while the loop around it was quit by", outer);
+	return run->quitter || outer;
+}
+
+/* An idle loop of another thread than the main one is no cause by itself. */
+static thrum_task tell(void)
+{
+	const struct run *run = &thread.runs[thread.count - 1];
+	bool is_main = thrum__port_tid() == (uint32_t)getpid();
+	char label[2 * PLACE_MAX + 60];
+
+	thrum__adapt_label(label, "source for the main loop of", run->caller);
+	if (!add_reason(label + strlen(label), run) && !is_main && thread.count < 2)
+		return THRUM_TASK_NONE;
+	return thrum__adapt_missing(label, run->caller);
+}
+
+void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)
+{
+	if (thread.count < RUNS_MAX)
+		thread.runs[thread.count] = (struct run){main_loop, caller, quitter_of(main_loop)};
+	thread.count++;
+	forget(main_loop);
+	thrum__adapt_loop_tells = thread.count <= RUNS_MAX ? tell : NULL;
+}
+
+void thrum__adapt_glib_loop_end(void *main_loop)
+{
+	thread.count--;
+	forget(main_loop);
+	thrum__adapt_loop_tells = thread.count > 0 && thread.count <= RUNS_MAX ? tell : NULL;
+}

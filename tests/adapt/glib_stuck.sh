@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Programs that hang in GLib's locks, queues and loops, and know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/glib_stuck ]] || {
+	echo "skipped: GLib is missing"
+	exit 77
+}
+
+cases='both twice producer consumer early wrong ticks'
+# Each of these hangs until its alarm.
+for case in $cases; do
+	begin "$case" "$programs/glib_stuck" "$case"
+done
+for case in $cases late; do
+	soon "fine-$case" "$programs/glib_stuck" "$case" fine
+done
+all_same
+wait 2>/dev/null
+
+has both why '^deadlock \(certain\)'
+has both why 'idle (take_both|glib_stuck\+0x).*: Waits for .mutex (second|0x)'
+has both why 'Holds .mutex (first|0x)'
+has both why 'Holds .mutex (second|0x)'
+has twice why '^deadlock \(certain\): .idle (take_twice|glib_stuck\+0x)[^ ]* is in a cycle'
+has producer why 'producer: Ends; nobody is left to serve .queue made by (run_producer|main|glib_stuck\+0x)'
+has consumer why '^deadlock \(likely\)'
+has consumer why 'The only one that serves .queue made by (run_consumer|main|glib_stuck\+0x)'
+has early why 'source for the main loop of [^ ]*, quit before it ran by (run_early|main|glib_stuck\+0x)'
+has wrong why 'source for the main loop of [^ ]*, while the loop around it was quit by (quit|glib_stuck\+0x)'
+has ticks why 'source for the main loop of (on_tick|glib_stuck\+0x)'
+for case in $cases late; do
+	has "fine-$case" why '^no findings'
+done
+exit "$failed"
