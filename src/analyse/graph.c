@@ -298,7 +298,9 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 		at = THRUM__EDGE(model, at, prev_out)) {
 		int kind = THRUM__EDGE(model, at, kind);
 
-		if ((kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK) &&
+		if ((kind == THRUM__EDGE_READ ||
+			    (kind == THRUM__EDGE_LOCK &&
+				    !thrum__model_was_taken_before(model, at))) &&
 			THRUM__EDGE(model, at, to) == on)
 			return true;
 	}

@@ -198,7 +198,8 @@ static bool note_taken(struct making *m, uint32_t number, uint32_t *edge, uint32
 		*edge = THRUM__EDGE(model, *edge, prev_out)) {
 		int kind = THRUM__EDGE(model, *edge, kind);
 
-		if (kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK)
+		if (kind == THRUM__EDGE_READ ||
+			(kind == THRUM__EDGE_LOCK && !thrum__model_was_taken_before(model, *edge)))
 			m->taken[place_of(m->graph, THRUM__EDGE(model, *edge, to))] = number;
 	}
 	return *edge == wait;

@@ -170,7 +170,8 @@ static void create_task(struct thrum__model_input *s)
 	if (!has_other(s) || s->model->failed)
 		return;
 	thrum__model_task_create(s, creator);
-	if (s->event->site && s->trace && thrum__model_site_note(s->model, s->trace, s->event->site))
+	if (s->event->site && s->trace &&
+		thrum__model_site_note(s->model, s->trace, s->event->site))
 		s->model->failed = true;
 }
 
@@ -232,12 +233,31 @@ static uint16_t note_place(struct thrum__model_input *s)
 	return site;
 }
 
-/* The value of the edge of a wait or of the taking of a lock. */
+/* The place of a wait or of the taking of a lock. */
 static int64_t place_of(struct thrum__model_input *s)
 {
 	uint16_t site = note_place(s);
 
 	return site <= INT16_MAX ? site : 0;
+}
+
+/* Whether the event's task runs elsewhere: then another thread tells that it holds a lock. */
+static bool is_told_by_other(const struct thrum__model_input *s, uint32_t task)
+{
+	const struct thrum__model *m = s->model;
+	uint32_t run = task == THRUM__NONE ? THRUM__NONE : THRUM__TASK(m, task, run);
+
+	return thrum__model_has_row(&m->runs, run) && THRUM__RUN(m, run, lane) != s->event->lane;
+}
+
+/* The value of the edge of the taking of a lock. */
+static int64_t taken_at(struct thrum__model_input *s)
+{
+	int64_t place = place_of(s);
+
+	if (!is_told_by_other(s, actor(s)))
+		return place;
+	return place ? -place : INT16_MIN;
 }
 
 static int64_t signal_of(struct thrum__model_input *s)
@@ -329,7 +349,7 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_DUE: add_due(s); break;
 	case THRUM_EVENT_SUSPEND: thrum__model_lane_suspend(s, thrum__model_text_of(s)); break;
 	case THRUM_EVENT_RESUME: thrum__model_lane_resume(s); break;
-	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, place_of(s)); break;
+	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, taken_at(s)); break;
 	case THRUM_EVENT_UNLOCK: act_on(s, THRUM__EDGE_UNLOCK, 0); break;
 	case THRUM_EVENT_LINK_SEND: thrum__model_links_send(s, runner(s)); break;
 	case THRUM_EVENT_LINK_RECEIVE: thrum__model_links_receive(s, runner(s)); break;

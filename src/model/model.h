@@ -209,7 +209,7 @@ struct thrum__edges {
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
 	/* SIGNAL: for thrum__model_waiters. It, WAIT and LOCK: the place in the program, for
-	 * thrum__model_edge_site. LINK: 1 if it took less time than the clocks of its
+	 * thrum__model_edge_site; negative: thrum__model_was_taken_before. LINK: 1 if it took less time than the clocks of its
 	 * two machines may be wrong by, so that its direction in time is unknown; or
 	 * THRUM__LINK_CONNECTION. */
 	int16_t value[THRUM__COLUMN];
@@ -558,6 +558,13 @@ const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *,
  * long as the model. */
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
 
+/* Returns the number of the place where a wait began or a lock was taken; 0: it is unknown. */
+int thrum__model_edge_place(const struct thrum__model *, uint32_t edge);
+
+/* Whether an edge LOCK tells of a lock that its task may have taken before: another thread told of it, so it ends no
+ * wait of the task. */
+static inline bool thrum__model_was_taken_before(const struct thrum__model *, uint32_t edge);
+
 /* Returns how many waited when a signal was given, by its edge; -1 if that is unknown. It saturates. */
 int thrum__model_waiters(const struct thrum__model *, uint32_t edge);
 
@@ -677,6 +684,12 @@ static inline bool thrum__model_is_gone(const struct thrum__model *model, uint32
 	return model->has_live && THRUM__TASK(model, task, created) < model->whole &&
 		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LIVE | THRUM__TASK_PREEXISTING)) &&
 		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
+}
+
+static inline bool thrum__model_was_taken_before(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
+		THRUM__EDGE(model, edge, value) < 0;
 }
 
 /* The string of a task's last label, or else of those of the tasks that became it; or NONE. */

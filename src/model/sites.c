@@ -97,6 +97,15 @@ const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *m
 		: NULL;
 }
 
+int thrum__model_edge_place(const struct thrum__model *m, uint32_t edge)
+{
+	int kind = THRUM__EDGE(m, edge, kind), place = THRUM__EDGE(m, edge, value);
+
+	if ((kind != THRUM__EDGE_WAIT && kind != THRUM__EDGE_LOCK) || place == INT16_MIN)
+		return 0;
+	return place < 0 ? -place : place;
+}
+
 /* What is known of a signal beside its tasks; NULL: its value is the number of waiters. */
 static const struct thrum__signals *signals_of(const struct thrum__model *m, uint32_t edge)
 {
@@ -123,10 +132,8 @@ const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model 
 			return thrum__model_site_of(m, signals_of(m, edge)->site);
 		edge = THRUM__EDGE(m, edge, prev_out);
 	}
-	if (!thrum__model_has_row(&m->edges, edge))
+	if (!thrum__model_has_row(&m->edges, edge) ||
+		(signals && THRUM__EDGE(m, edge, kind) == THRUM__EDGE_WAIT))
 		return NULL;
-	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
-	bool has = ((kind == THRUM__EDGE_WAIT && !signals) || kind == THRUM__EDGE_LOCK) && site > 0;
-
-	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
+	return thrum__model_site_of(m, (unsigned)thrum__model_edge_place(m, edge));
 }

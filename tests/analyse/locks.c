@@ -465,6 +465,19 @@ static void an_upgrade_waits_for_the_other_readers(void **state)
 	assert_int_equal(deadlock_of(FIBERS LOCK(2, 10, 2) WAIT(3, 10, 2) END, 1), THRUM__CERTAIN);
 }
 
+/* The thread 40 waits for a lock; then it is told, by itself or by main, that the thread has it. */
+static void another_thread_tells_of_a_holder(void **state)
+{
+#define THREAD \
+	FIBERS "1" MS "@1 create - 40 thread\n" \
+	       "1" MS "@1 switch 40\n" \
+	       "3" MS "@1 wait 40 2\n"
+	(void)state;
+	expect_none(THREAD "5" MS "@1 lock 40 2\n" END);
+	/* It had it before, and waits for it once more. */
+	assert_int_equal(deadlock_of(THREAD LOCK(5, 40, 2) END, 1), THRUM__CERTAIN);
+}
+
 /* A semaphore's permits are enough for one more if any holder leaves. */
 static void a_semaphore_needs_one_holder(void **state)
 {
@@ -556,6 +569,7 @@ int main(void)
 		cmocka_unit_test(who_may_hold_a_lock),
 		cmocka_unit_test(a_holder_of_several_permits),
 		cmocka_unit_test(an_upgrade_waits_for_the_other_readers),
+		cmocka_unit_test(another_thread_tells_of_a_holder),
 		cmocka_unit_test(a_semaphore_needs_one_holder),
 		cmocka_unit_test(a_lock_may_need_all_holders),
 		cmocka_unit_test(a_choice_is_blocked_if_all_its_waits_are),

@@ -116,10 +116,10 @@ static bool has_passed(const struct thrum__model *model, uint32_t task, int64_t 
 			return true;
 		if (kind != THRUM__EDGE_LOCK || to != lock)
 			continue;
-		if (place > 0 && THRUM__EDGE(model, act, value) == place)
+		if (place > 0 && thrum__model_edge_place(model, act) == place)
 			return true;
 		if (place == 0)
-			place = THRUM__EDGE(model, act, value);
+			place = thrum__model_edge_place(model, act);
 	}
 	return false;
 }

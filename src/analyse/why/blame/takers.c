@@ -134,7 +134,7 @@ static bool find_uses(const struct thrum__search *search, uint32_t lock, uint32_
 			unlock = edge;
 		use = kind == THRUM__EDGE_LOCK && unlock != THRUM__NONE &&
 				THRUM__EDGE(model, unlock, from) == THRUM__EDGE(model, edge, from)
-			? use_at(uses, THRUM__EDGE(model, edge, value))
+			? use_at(uses, thrum__model_edge_place(model, edge))
 			: NULL;
 		if (!use)
 			continue;
@@ -208,7 +208,7 @@ bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__s
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
 			!is_other(search, thrum__why_path_last(path), task) ||
 			has_step(finding, task) ||
-			is_used_otherwise(&uses, THRUM__EDGE(model, edge, value)))
+			is_used_otherwise(&uses, thrum__model_edge_place(model, edge)))
 			continue;
 		thrum__why_add_step(finding, THRUM__STEP_TAKES_LOCK, task, path->leaf,
 			THRUM__EDGE(model, edge, time), edge);
@@ -293,7 +293,7 @@ static bool find_places(const struct thrum__model *model, uint32_t lock, int64_t
 
 	*places = (struct places){{0}};
 	THRUM__EDGES_BACK (model, edge, prev_in, LOCKS_BACK) {
-		int place = THRUM__EDGE(model, edge, value);
+		int place = thrum__model_edge_place(model, edge);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK && place > 0 &&
 			THRUM__EDGE(model, edge, time) <= until)
@@ -306,7 +306,7 @@ static bool find_places(const struct thrum__model *model, uint32_t lock, int64_t
 static bool is_new_place(const struct thrum__model *model, uint32_t taken,
 	const struct places *places)
 {
-	int place = THRUM__EDGE(model, taken, value);
+	int place = thrum__model_edge_place(model, taken);
 
 	return THRUM__EDGE(model, taken, kind) == THRUM__EDGE_LOCK && place > 0 &&
 		!(places->bits[place / 8] >> place % 8 & 1);
@@ -337,7 +337,8 @@ static unsigned find_new(const struct thrum__search *search, const struct thrum_
 			has_use(model, edge, link->wait.on))
 			continue;
 		while (at < count &&
-			THRUM__EDGE(model, found[at], value) != THRUM__EDGE(model, edge, value))
+			thrum__model_edge_place(model, found[at]) !=
+				thrum__model_edge_place(model, edge))
 			at++;
 		found[at] = edge;
 		count = at == count ? count + 1 : count;
