@@ -9,12 +9,12 @@ set -u
 	exit 77
 }
 
-cases='both twice producer consumer early wrong ticks removed steps started orders'
+cases='both twice producer consumer early wrong ticks removed steps started orders unrun default'
 # Each of these hangs until its alarm.
 for case in $cases; do
 	begin "$case" "$programs/glib_stuck" "$case"
 done
-for case in $cases late waiting; do
+for case in $cases late waiting iterated; do
 	soon "fine-$case" "$programs/glib_stuck" "$case" fine
 done
 all_same
@@ -37,7 +37,9 @@ has removed why "export: Waits for .source (finish_job|glib_stuck\+0x)[^ ]*, rem
 has steps why "export: Waits for .source (do_step|glib_stuck\+0x)[^ ]*, $ended $place"
 has started why "export: Waits for .source (on_step|glib_stuck\+0x)[^ ]*, $ended (start_step|glib_stuck)"
 has orders why "Waits for .source (tell_done|glib_stuck\+0x)[^ ]*, $ended (take_order|glib_stuck)"
-for case in $cases late waiting; do
+has unrun why "idle (tell_done|glib_stuck\+0x).*: Waits for .run of a loop of the main context made by $place"
+has default why 'idle (tell_done|glib_stuck\+0x).*: Waits for .run of the default main context'
+for case in $cases late waiting iterated; do
 	has "fine-$case" why '^no findings'
 done
 exit "$failed"

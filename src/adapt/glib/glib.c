@@ -303,12 +303,17 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 			fd, CALLER); \
 	}
 
+static bool is_idle(const struct cell *cell)
+{
+	return strcmp(cell->noun, "idle") == 0;
+}
+
 static void note_attached(struct cell *cell, const void *context, const void *caller)
 {
 	void *parent = thread.count > 0 ? thread.runs[thread.count - 1].hook->cell->kind : NULL;
 
 	thrum__adapt_glib_came_in(cell, cell->data, parent, caller);
-	thrum__adapt_glib_attached(cell->task, context, caller);
+	thrum__adapt_glib_attached(cell->task, context, is_idle(cell), caller);
 }
 
 /* Attaches a new source, as GLib does it. */
@@ -324,7 +329,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 			caller)(source, given->function, given->data, given->notify);
 	cell = cell_of(source);
 	/* Nothing has to happen before its turn. */
-	if (cell && strcmp(cell->noun, "idle") == 0)
+	if (cell && is_idle(cell))
 		thrum_task_ready(cell->task);
 	if (cell)
 		note_attached(cell, context, caller);
@@ -337,6 +342,8 @@ STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 {
 	struct cell *cell = cell_of(source);
 
+	if (cell && is_idle(cell))
+		thrum_task_ready(cell->task);
 	if (cell)
 		note_attached(cell, context, CALLER);
 	return real_g_source_attach(CALLER)(source, context);

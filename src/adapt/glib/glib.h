@@ -36,6 +36,7 @@ unsigned thrum__adapt_glib_pushed(void);
 void thrum__adapt_glib_returned(unsigned before);
 /* The calling thread is about to run a main loop, or has run it. */
 struct glib_running {
+	const void *context;
 	void *left; /* a context, to which it comes back then */
 	bool is_default;
 };
@@ -43,8 +44,10 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
 /* It is about to run one turn of a context; NULL: of the default one. */
 void thrum__adapt_glib_iterates(void *context);
-/* A source is attached to a context there; NULL: to the default one. */
-void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller);
+/* A source is attached to a context there; NULL: to the default one. is_ready: it need not wait for anything but
+ * its turn. */
+void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
+	const void *caller);
 
 /* ---- gone.c ---- */
 

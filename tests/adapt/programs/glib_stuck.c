@@ -326,13 +326,67 @@ static void run_orders(void)
 	g_thread_join(thread);
 }
 
+/* ---- Contexts that nobody runs ------------------------------------------------------------------ */
+
+static gpointer run_context(gpointer context)
+{
+	GMainLoop *own = g_main_loop_new(context, FALSE);
+
+	g_main_loop_run(own);
+	return NULL;
+}
+
+static void await_answer(void)
+{
+	g_mutex_lock(&first);
+	while (!is_done)
+		g_cond_wait(&done, &first);
+	g_mutex_unlock(&first);
+}
+
+static void run_asked(GMainContext *context)
+{
+	g_main_context_invoke(context, tell_done, NULL);
+	if (is_fine)
+		g_thread_new("runner", run_context, context);
+	await_answer();
+}
+
+static void run_unrun(void)
+{
+	run_asked(g_main_context_new());
+}
+
+/* The main thread waits for its own idle source. */
+static void run_unrun_default(void)
+{
+	g_idle_add(tell_done, NULL);
+	if (is_fine)
+		g_thread_new("runner", run_context, NULL);
+	await_answer();
+}
+
+/* A loop of the program's own. */
+static void run_iterated(void)
+{
+	GMainContext *context = g_main_context_new();
+	GSource *source = g_idle_source_new();
+
+	g_source_set_callback(source, tell_done, NULL, NULL);
+	g_source_attach(source, context);
+	g_usleep(1200000);
+	while (!is_done)
+		g_main_context_iteration(context, TRUE);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"both", run_both}, {"twice", run_twice}, {"producer", run_producer},
 	{"consumer", run_consumer}, {"early", run_early}, {"wrong", run_wrong},
 	{"ticks", run_ticks}, {"late", run_late}, {"removed", run_removed}, {"steps", run_steps},
-	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders}};
+	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders},
+	{"unrun", run_unrun}, {"default", run_unrun_default}, {"iterated", run_iterated}};
 
 int main(int argc, char **argv)
 {
