@@ -5,9 +5,9 @@
  * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
  * that tells this, and that ends once the context is popped, or run after all.
  *
- * A thread with a context of its own may attach a source to the default context, as g_timeout_add does; or any
- * thread one that is ready. If no thread runs that, the source waits for a task that ends once one does. So does a source of a context that the
- * program made, and that no thread runs.
+ * A thread with a context of its own may attach a source to the default context, as g_timeout_add does; or
+ * any thread one that is ready. If no thread runs that, the source waits for a task that ends once one does.
+ * So does a source of a context that the program made, and that no thread runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -44,8 +44,8 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
 /* It is about to run one turn of a context; NULL: of the default one. */
 void thrum__adapt_glib_iterates(void *context);
-/* A source is attached to a context there; NULL: to the default one. is_ready: it need not wait for anything but
- * its turn. */
+/* A source is attached to a context there; NULL: to the default one. is_ready: it only has to wait for its
+ * turn. */
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
 	const void *caller);
 

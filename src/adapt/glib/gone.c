@@ -369,6 +369,7 @@ static void look(const struct looking *looking)
 
 		wait_for(atomic_load(&open_tasks[i].id), ended);
 	}
-	if (!atomic_load(&told))
+	/* A condition tells less than a task about who is awaited. */
+	if (!atomic_load(&told) && rough_time() - atomic_load(&changed) >= 2 * LONG)
 		tell_threads(habit);
 }
