@@ -9,12 +9,12 @@ set -u
 	exit 77
 }
 
-cases='both twice producer consumer early wrong ticks'
+cases='both twice producer consumer early wrong ticks removed steps started orders unrun default'
 # Each of these hangs until its alarm.
 for case in $cases; do
 	begin "$case" "$programs/glib_stuck" "$case"
 done
-for case in $cases late; do
+for case in $cases late waiting iterated; do
 	soon "fine-$case" "$programs/glib_stuck" "$case" fine
 done
 all_same
@@ -31,7 +31,15 @@ has consumer why 'The only one that serves .queue made by (run_consumer|main|gli
 has early why 'source for the main loop of [^ ]*, quit before it ran by (run_early|main|glib_stuck\+0x)'
 has wrong why 'source for the main loop of [^ ]*, while the loop around it was quit by (quit|glib_stuck\+0x)'
 has ticks why 'source for the main loop of (on_tick|glib_stuck\+0x)'
-for case in $cases late; do
+ended='which has ended, attached by'
+place='(main|run_[a-z]*|glib_stuck\+0x)'
+has removed why "export: Waits for .source (finish_job|glib_stuck\+0x)[^ ]*, removed by (stop_other|glib_stuck\+0x)"
+has steps why "export: Waits for .source (do_step|glib_stuck\+0x)[^ ]*, $ended $place"
+has started why "export: Waits for .source (on_step|glib_stuck\+0x)[^ ]*, $ended (start_step|glib_stuck)"
+has orders why "Waits for .source (tell_done|glib_stuck\+0x)[^ ]*, $ended (take_order|glib_stuck)"
+has unrun why "idle (tell_done|glib_stuck\+0x).*: Waits for .run of a loop of the main context made by $place"
+has default why 'idle (tell_done|glib_stuck\+0x).*: Waits for .run of the default main context'
+for case in $cases late waiting iterated; do
 	has "fine-$case" why '^no findings'
 done
 exit "$failed"

@@ -212,7 +212,7 @@ struct thread {
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll, */
 	_Atomic uint32_t loops;     /* or of anything, once it is noted */
-	_Atomic bool is_idle;       /* it is of libuv's pool, and in no work of the program */
+	_Atomic bool is_idle;       /* it is of a pool, and in no work of the program */
 	_Atomic uint32_t news;      /* grows once it may have heard of others */
 	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
@@ -251,7 +251,7 @@ bool thrum__adapt_speaks(void);
 thrum_task thrum__adapt_actor(void);
 /* The calling thread begins, and its work is that task; 0: not known yet. */
 struct thread *thrum__adapt_thread_begin(thrum_task task);
-/* A thread of libuv's pool goes to work for the program, or is idle again. */
+/* A thread of a pool goes to work for the program, or is idle again. */
 void thrum__adapt_thread_is_idle(bool);
 /* The calling thread ends. */
 void thrum__adapt_thread_end(void);

@@ -44,6 +44,10 @@ struct cell {
 	uint32_t watch;   /* and its number: see look/removed.c */
 	const char *noun; /* for labels */
 	bool is_named;    /* the program named it */
+	/* For sources of GLib: see glib/gone.c. */
+	void *kind, *data;
+	const void *remover;
+	bool is_attached, is_timeout, has_run;
 };
 
 /* Returns the cell of an object with these callbacks, and makes it if there is none. Ends the tasks

@@ -5,8 +5,9 @@
  * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
  * that tells this, and that ends once the context is popped, or run after all.
  *
- * A thread with a context of its own may attach a source to the default context, as g_timeout_add does. If no
- * thread runs that, the source waits for a task that ends once one does.
+ * A thread with a context of its own may attach a source to the default context, as g_timeout_add does; or
+ * any thread one that is ready. If no thread runs that, the source waits for a task that ends once one does.
+ * So does a source of a context that the program made, and that no thread runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,11 +17,15 @@
 
 #define PUSHED_MAX 16 /* of one thread */
 #define LEFT_MAX 16   /* contexts that were left */
+#define MADE \
+	64u /* contexts that the program made; of several with one place, the latest is known */
 
 REAL(g_main_context_push_thread_default)
 REAL(g_main_context_pop_thread_default)
 REAL(g_main_context_default)
 REAL(g_main_loop_get_context)
+REAL(g_main_context_new)
+REAL(g_main_context_acquire)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
@@ -44,6 +49,75 @@ static struct {
 	_Atomic bool is_iterated; /* the program runs it in a loop of its own */
 	_Atomic uint64_t task;    /* 0: nothing waits for its run */
 } of_default;
+
+static struct made {
+	GMainContext *_Atomic context;
+	const void *_Atomic caller;
+	_Atomic int runs;         /* loops */
+	_Atomic bool is_iterated; /* the program runs it in a loop of its own */
+	_Atomic uint64_t task;    /* 0: nothing waits for its run */
+} made[MADE];
+
+/* Returns a context that the program made, or NULL. */
+static struct made *find_made(const GMainContext *context)
+{
+	struct made *one = &made[((uintptr_t)context >> 4 ^ (uintptr_t)context >> 10) % MADE];
+
+	return context && atomic_load_explicit(&one->context, memory_order_relaxed) == context
+		? one
+		: NULL;
+}
+
+static void note_made(GMainContext *context, const void *caller)
+{
+	struct made *one = &made[((uintptr_t)context >> 4 ^ (uintptr_t)context >> 10) % MADE];
+
+	if (!is_chosen(ADAPTER_GLIB))
+		return;
+	atomic_store(&one->context, NULL);
+	resolve_told(&one->task);
+	atomic_store(&one->caller, caller);
+	atomic_store(&one->runs, 0);
+	atomic_store(&one->is_iterated, false);
+	atomic_store(&one->context, context);
+}
+
+/* A loop of the context begins, or ends. */
+static void run_made(const GMainContext *context, int by)
+{
+	struct made *one = find_made(context);
+
+	if (!one)
+		return;
+	atomic_fetch_add(&one->runs, by);
+	resolve_told(&one->task);
+}
+
+static void iterate_made(const GMainContext *context)
+{
+	struct made *one = find_made(context);
+
+	if (!one || atomic_load_explicit(&one->is_iterated, memory_order_relaxed))
+		return;
+	atomic_store(&one->is_iterated, true);
+	resolve_told(&one->task);
+}
+
+/* A source is attached to a context that nobody runs. */
+static void attach_to_made(thrum_task source, struct made *one, const void *caller)
+{
+	char label[PLACE_MAX + 40];
+
+	if (atomic_load(&one->runs) > 0 || atomic_load(&one->is_iterated))
+		return;
+	if (!atomic_load(&one->task)) {
+		thrum__adapt_label(label, "run of a loop of the main context made by",
+			atomic_load(&one->caller));
+		atomic_store(&one->task,
+			thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label));
+	}
+	thrum_task_wait(source, atomic_load(&one->task));
+}
 
 static struct left *find_left(const GMainContext *context)
 {
@@ -121,7 +195,9 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 		run_default();
 	} else {
 		thread.runs++;
+		run_made(context, 1);
 	}
+	running.context = context;
 	if (LIKELY(thread.count == 0) && LIKELY(atomic_load(&left_count) == 0))
 		return running;
 	come_back(context);
@@ -134,10 +210,12 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 
 void thrum__adapt_glib_ran(const struct glib_running *running)
 {
-	if (running->is_default)
+	if (running->is_default) {
 		atomic_fetch_sub(&of_default.runs, 1);
-	else
+	} else {
 		thread.runs--;
+		run_made(running->context, -1);
+	}
 	come_back(running->left);
 }
 
@@ -164,14 +242,19 @@ static bool is_default(const void *context)
 	return !context || context == real_g_main_context_default(NULL)();
 }
 
-void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller)
+void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
+	const void *caller)
 {
 	struct left *one = context && source ? find_left(context) : NULL;
 	const void *pusher = one ? atomic_load(&one->caller) : NULL;
 	char label[PLACE_MAX + 80];
+	struct made *own = source ? find_made(context) : NULL;
 	thrum_task task;
 
-	if (UNLIKELY(thread.runs > 0 || thread.count > 0) && source && is_default(context))
+	if (UNLIKELY(own) && !one)
+		attach_to_made(source, own, caller);
+	if ((is_ready || UNLIKELY(thread.runs > 0 || thread.count > 0)) && source &&
+		is_default(context))
 		attach_to_default(source, caller);
 	if (!one)
 		return;
@@ -199,6 +282,33 @@ STAND_IN void g_main_context_push_thread_default(GMainContext *context)
 	thread.count++;
 }
 
+STAND_IN GMainContext *g_main_context_new(void)
+{
+	GMainContext *context = real_g_main_context_new(CALLER)();
+
+	note_made(context, CALLER);
+	return context;
+}
+
+#if GLIB_CHECK_VERSION(2, 72, 0)
+REAL(g_main_context_new_with_flags)
+
+STAND_IN GMainContext *g_main_context_new_with_flags(GMainContextFlags flags)
+{
+	GMainContext *context = real_g_main_context_new_with_flags(CALLER)(flags);
+
+	note_made(context, CALLER);
+	return context;
+}
+#endif
+
+/* A loop of the program's own begins so. */
+STAND_IN gboolean g_main_context_acquire(GMainContext *context)
+{
+	thrum__adapt_glib_iterates(context);
+	return real_g_main_context_acquire(CALLER)(context);
+}
+
 STAND_IN void g_main_context_pop_thread_default(GMainContext *context)
 {
 	if (thread.count > 0)
@@ -209,6 +319,7 @@ STAND_IN void g_main_context_pop_thread_default(GMainContext *context)
 
 void thrum__adapt_glib_iterates(void *context)
 {
+	iterate_made(context);
 	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0))
 		come_back(context);
 	if (!atomic_load_explicit(&of_default.is_iterated, memory_order_relaxed) &&

@@ -103,6 +103,11 @@ static void end_run(void)
 	thrum_task_leave(thread.runs[top].before);
 }
 
+bool thrum__adapt_glib_is_in_run(void)
+{
+	return thread.count > 0;
+}
+
 static void begin_run(const struct hook *hook)
 {
 	int depth = real_g_main_depth(NULL)();
@@ -112,6 +117,7 @@ static void begin_run(const struct hook *hook)
 		end_run();
 	if (thread.count == RUNS_MAX)
 		return;
+	thrum__adapt_glib_runs_source(hook->cell);
 	thread.runs[thread.count].is_blocked = false;
 	thread.runs[thread.count].loop = THRUM_TASK_NONE;
 	thread.runs[thread.count].hook = hook;
@@ -146,6 +152,7 @@ static void free_hook(struct hook *hook)
 	if (hook->notify)
 		hook->notify(hook->data);
 	if (__atomic_sub_fetch(&hook->cell->number, 1, __ATOMIC_ACQ_REL) == 0) {
+		thrum__adapt_glib_source_ends(hook->cell);
 		thrum__adapt_removed_source_end(hook->cell->watched, hook->cell->watch,
 			(const void *)(uintptr_t)hook->function);
 		thrum__adapt_cell_renew(hook->cell, THRUM_TASK_NONE);
@@ -206,6 +213,10 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	cell->noun = noun;
 	cell->is_named = false;
 	cell->number = 0;
+	cell->kind = cell->data = NULL;
+	cell->remover = NULL;
+	cell->is_attached = cell->has_run = false;
+	cell->is_timeout = kind == THRUM_KIND_TIMER;
 	cell->watched = fd;
 	cell->watch = thrum__adapt_removed_source(fd);
 	if (kind == THRUM_KIND_REQUEST && thrum__adapt_glib_child) {
@@ -251,8 +262,11 @@ static bool set_callback(GSource *source, const struct hook *given)
 
 	if (!cell)
 		return false;
-	if (given->function)
+	if (given->function) {
 		label_source(cell, (const void *)(uintptr_t)given->function);
+		cell->kind = thrum__adapt_glib_kind((const void *)(uintptr_t)given->function);
+		cell->data = given->data;
+	}
 	return set_hook(source, cell, given);
 }
 
@@ -289,6 +303,19 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 			fd, CALLER); \
 	}
 
+static bool is_idle(const struct cell *cell)
+{
+	return strcmp(cell->noun, "idle") == 0;
+}
+
+static void note_attached(struct cell *cell, const void *context, const void *caller)
+{
+	void *parent = thread.count > 0 ? thread.runs[thread.count - 1].hook->cell->kind : NULL;
+
+	thrum__adapt_glib_came_in(cell, cell->data, parent, caller);
+	thrum__adapt_glib_attached(cell->task, context, is_idle(cell), caller);
+}
+
 /* Attaches a new source, as GLib does it. */
 static guint add(GSource *source, GMainContext *context, gint priority, const struct hook *given,
 	const void *caller)
@@ -302,10 +329,10 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 			caller)(source, given->function, given->data, given->notify);
 	cell = cell_of(source);
 	/* Nothing has to happen before its turn. */
-	if (cell && strcmp(cell->noun, "idle") == 0)
+	if (cell && is_idle(cell))
 		thrum_task_ready(cell->task);
 	if (cell)
-		thrum__adapt_glib_attached(cell->task, context, caller);
+		note_attached(cell, context, caller);
 	id = real_g_source_attach(caller)(source, context);
 	real_g_source_unref(caller)(source);
 	return id;
@@ -315,8 +342,10 @@ STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 {
 	struct cell *cell = cell_of(source);
 
+	if (cell && is_idle(cell))
+		thrum_task_ready(cell->task);
 	if (cell)
-		thrum__adapt_glib_attached(cell->task, context, CALLER);
+		note_attached(cell, context, CALLER);
 	return real_g_source_attach(CALLER)(source, context);
 }
 
@@ -564,7 +593,39 @@ STAND_IN void g_source_set_ready_time(GSource *source, gint64 time)
 
 	if (cell && time == 0)
 		thrum_task_ready(cell->task);
-	else if (cell && time > 0 && time < INT64_MAX / 1000)
+	if (time > 0)
+		thrum__adapt_glib_strange();
+	if (cell && time > 0 && time < INT64_MAX / 1000)
 		thrum_task_due(cell->task, (time - real_g_get_monotonic_time(CALLER)()) * 1000);
 	real_g_source_set_ready_time(CALLER)(source, time);
+}
+
+/* ---- Removal ----------------------------------------------------------------------------------- */
+
+REAL(g_source_destroy)
+REAL(g_source_remove)
+
+/* A source that ends itself in its run isn't removed. */
+static void note_removed(const GSource *source, const void *caller)
+{
+	struct cell *cell = cell_of(source);
+
+	for (int i = 0; cell && i < thread.count; i++)
+		if (thread.runs[i].hook->cell == cell)
+			return;
+	if (cell)
+		cell->remover = caller;
+}
+
+STAND_IN void g_source_destroy(GSource *source)
+{
+	note_removed(source, CALLER);
+	real_g_source_destroy(CALLER)(source);
+}
+
+STAND_IN gboolean g_source_remove(guint id)
+{
+	if (id > 0 && thrum__adapt_glib_begin())
+		note_removed(real_g_main_context_find_source_by_id(CALLER)(NULL, id), CALLER);
+	return real_g_source_remove(CALLER)(id);
 }

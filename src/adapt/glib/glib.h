@@ -14,6 +14,11 @@ struct _GError;
 /* Whether a call is recorded. Starts the recording. */
 bool thrum__adapt_glib_begin(void);
 
+/* Whether a function is GLib's or GIO's. */
+bool thrum__adapt_glib_is_own(const void *function);
+/* Whether the calling thread runs a source. */
+bool thrum__adapt_glib_is_in_run(void);
+
 /* Notes where GLib lies, which has this function. */
 void thrum__adapt_glib_find(const void *function);
 
@@ -31,6 +36,7 @@ unsigned thrum__adapt_glib_pushed(void);
 void thrum__adapt_glib_returned(unsigned before);
 /* The calling thread is about to run a main loop, or has run it. */
 struct glib_running {
+	const void *context;
 	void *left; /* a context, to which it comes back then */
 	bool is_default;
 };
@@ -38,8 +44,30 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
 /* It is about to run one turn of a context; NULL: of the default one. */
 void thrum__adapt_glib_iterates(void *context);
-/* A source is attached to a context there; NULL: to the default one. */
-void thrum__adapt_glib_attached(thrum_task source, const void *context, const void *caller);
+/* A source is attached to a context there; NULL: to the default one. is_ready: it only has to wait for its
+ * turn. */
+void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
+	const void *caller);
+
+/* ---- gone.c ---- */
+
+/* Returns the kind of sources with this callback; NULL: there are too many. */
+void *thrum__adapt_glib_kind(const void *function);
+/* A source is attached, in the run of another one of the kind `parent`; NULL: in none. */
+void thrum__adapt_glib_came_in(struct cell *, void *data, void *parent, const void *caller);
+/* It is about to run. */
+void thrum__adapt_glib_runs_source(struct cell *);
+/* It ends. */
+void thrum__adapt_glib_source_ends(struct cell *);
+/* A source is due at a time that isn't followed. */
+void thrum__adapt_glib_strange(void);
+/* A GTask is made, has returned, or is freed. */
+void thrum__adapt_glib_opened(void *task, thrum_task);
+void thrum__adapt_glib_closed(const void *task);
+/* The only GTask that is open; or NONE. */
+thrum_task thrum__adapt_glib_open(void);
+/* A run of a source signals a condition. */
+void thrum__adapt_glib_signals(const void *condition);
 
 /* ---- loops.c ---- */
 

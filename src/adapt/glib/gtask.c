@@ -54,6 +54,7 @@ static thrum_task end_of(const GTask *task)
 	if (!cell)
 		return THRUM_TASK_NONE;
 	cell->number = 1;
+	thrum__adapt_glib_closed(task);
 	return cell->task;
 }
 
@@ -63,8 +64,10 @@ static void on_gone(gpointer argument)
 	struct cell *cell = argument;
 	thrum_task known = atomic_exchange(&cell->task, THRUM_TASK_NONE);
 
-	if (cell->number == 0)
+	if (cell->number == 0) {
+		thrum__adapt_glib_closed(cell->key);
 		thrum_task_should_resolve(known);
+	}
 	atomic_store(&cell->is_free, true);
 }
 
@@ -85,6 +88,8 @@ STAND_IN GTask *g_task_new(gpointer object, GCancellable *cancellable, GAsyncRea
 			  (cell_function *)callback)
 		: thrum__create(thrum__adapt_site(CALLER), THRUM_KIND_PROMISE, "GTask");
 	cell->number = 0;
+	if (callback && !thrum__adapt_glib_is_own(CALLER))
+		thrum__adapt_glib_opened(task, cell->task);
 	real_g_object_set_qdata_full(NULL)((GObject *)task,
 		real_g_quark_from_static_string(NULL)("thrum-task"), cell, on_gone);
 	return task;
@@ -196,6 +201,7 @@ STAND_IN gboolean g_task_return_error_if_cancelled(GTask *task)
 
 	if (is_cancelled && cell) {
 		cell->number = 1;
+		thrum__adapt_glib_closed(task);
 		thrum_task_cancel(known);
 	}
 	return is_cancelled;

@@ -110,17 +110,24 @@ STAND_IN gboolean g_cond_wait_until(GCond *condition, GMutex *lock, gint64 until
 	return is_signalled;
 }
 
+static void tell_signal(const GCond *condition, const void *caller)
+{
+	if (!is_on(ADAPTER_GLIB))
+		return;
+	if (thrum__adapt_glib_is_in_run())
+		thrum__adapt_glib_signals(condition);
+	thrum__adapt_tell_signal(condition, caller);
+}
+
 STAND_IN void g_cond_signal(GCond *condition)
 {
-	if (is_on(ADAPTER_GLIB))
-		thrum__adapt_tell_signal(condition, CALLER);
+	tell_signal(condition, CALLER);
 	real_g_cond_signal(CALLER)(condition);
 }
 
 STAND_IN void g_cond_broadcast(GCond *condition)
 {
-	if (is_on(ADAPTER_GLIB))
-		thrum__adapt_tell_signal(condition, CALLER);
+	tell_signal(condition, CALLER);
 	real_g_cond_broadcast(CALLER)(condition);
 }
 

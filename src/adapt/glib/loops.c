@@ -85,12 +85,19 @@ static thrum_task tell(void)
 {
 	const struct run *run = &thread.runs[thread.count - 1];
 	bool is_main = thrum__port_tid() == (uint32_t)getpid();
+	thrum_task task, open = THRUM_TASK_NONE;
 	char label[2 * PLACE_MAX + 60];
 
 	thrum__adapt_label(label, "source for the main loop of", run->caller);
-	if (!add_reason(label + strlen(label), run) && !is_main && thread.count < 2)
-		return THRUM_TASK_NONE;
-	return thrum__adapt_missing(label, run->caller);
+	if (!add_reason(label + strlen(label), run)) {
+		if (!is_main && thread.count < 2)
+			return THRUM_TASK_NONE;
+		open = thrum__adapt_glib_open();
+	}
+	task = thrum__adapt_missing(label, run->caller);
+	if (open)
+		thrum_task_wait(task, open);
+	return task;
 }
 
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)

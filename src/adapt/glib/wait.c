@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <glib.h>
+#include <gio/gio.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,7 +17,7 @@
 #include "adapt/glib/glib.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
-static struct code glib;
+static struct code glib, gio;
 
 REAL(syscall)
 
@@ -25,6 +25,19 @@ void thrum__adapt_glib_find(const void *function)
 {
 	if (UNLIKELY(!atomic_load_explicit(&glib.end, memory_order_relaxed)))
 		thrum__adapt_is_within(&glib, function, NULL);
+}
+
+REAL(g_task_get_type)
+
+bool thrum__adapt_glib_is_own(const void *function)
+{
+	const void *of_gio = NULL;
+
+	if (!atomic_load_explicit(&gio.end, memory_order_relaxed))
+		of_gio = (const void *)(uintptr_t)real_g_task_get_type(NULL);
+	return thrum__adapt_is_within(&gio, of_gio, function) ||
+		(atomic_load_explicit(&glib.end, memory_order_relaxed) &&
+			thrum__adapt_is_within(&glib, NULL, function));
 }
 
 /* Not in a signal handler or a child, which must not search. */
@@ -61,15 +74,21 @@ static NOINLINE long call_first(long number, long a, long b, long c, long d, lon
 static NOINLINE long call_futex(const void *caller, const long p[6])
 {
 	bool is_suspended = is_wait_of_glib(p[1], caller);
+	/* GLib itself has a time limit where threads of its pools wait for work. */
+	bool is_idle = is_suspended && p[3] != 0 && thrum__adapt_self;
 	struct pause pause;
 	int error = errno;
 
 	if (is_suspended)
 		thrum__adapt_pause(&pause, &blocked);
+	if (is_idle)
+		thrum__adapt_thread_is_idle(true);
 	errno = error;
 	long result = real_syscall(caller)(SYS_futex, p[0], p[1], p[2], p[3], p[4], p[5]);
 
 	error = errno;
+	if (is_idle)
+		thrum__adapt_thread_is_idle(false);
 	if (is_suspended)
 		thrum__adapt_go_on(&pause);
 	errno = error;

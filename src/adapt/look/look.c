@@ -11,6 +11,7 @@ static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
+void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
 static bool has_cause(const struct looking *looking)
 {
@@ -42,6 +43,8 @@ static thrum_task look_for_left(const struct looking *looking)
 		told = thrum__adapt_unsent_look(looking);
 	if (!told && thrum__adapt_has_removed())
 		told = thrum__adapt_removed_look(looking);
+	if (thrum__adapt_loop_tells && atomic_load(&thrum__adapt_looks_gone))
+		atomic_load (&thrum__adapt_looks_gone)(looking);
 	return told;
 }
 

@@ -51,10 +51,15 @@ bool thrum__adapt_look(struct looking *);
 bool thrum__adapt_look_aside(struct looking *);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
-/* Whether there may be data or a rest that nobody takes: see removed.c and unsent.c. */
+/* Looks for sources of the loop that are gone. NULL: there are none. */
+extern void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
+/* Whether there may be data or a rest that nobody takes, or a source that is gone: see removed.c and
+ * unsent.c. */
 static inline bool thrum__adapt_has_left(void)
 {
-	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed();
+	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed() ||
+		(thrum__adapt_loop_tells &&
+			atomic_load_explicit(&thrum__adapt_looks_gone, memory_order_relaxed));
 }
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);

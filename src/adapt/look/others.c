@@ -117,6 +117,14 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 	others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
 }
 
+/* A pool's thread that waits for work may have a time limit: it then ends. */
+static bool is_of_idle_pool(uint32_t tid)
+{
+	const struct thread *thread = thrum__adapt_thread_of(tid);
+
+	return thread && atomic_load(&thread->is_idle);
+}
+
 static void look_at_thread(void *context, int directory, const char *name)
 {
 	const struct survey *survey = context;
@@ -124,7 +132,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
 
 	(void)directory;
-	if (tid == survey->self || survey->others->is_awake)
+	if (tid == survey->self || survey->others->is_awake || is_of_idle_pool(tid))
 		return;
 	if (!thrum__adapt_process_call(survey->look.self, tid, &call) ||
 		!(thrum__adapt_call_is_endless(&call) ||

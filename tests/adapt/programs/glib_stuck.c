@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* It hangs as its first argument says, in GLib's locks, queues and loops; unless there is a second one. */
-#include <glib.h>
+#include <gio/gio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,12 +178,215 @@ static void run_late(void)
 	g_thread_join(thread);
 }
 
+/* ---- Sources that are gone ----------------------------------------------------------------------- */
+
+static GTask *job;
+static GCond done;
+static guint step_id, removed_id;
+static int rounds;
+static gboolean is_done;
+
+static gboolean on_round(gpointer data)
+{
+	(void)data;
+	rounds++;
+	return G_SOURCE_CONTINUE;
+}
+
+static void on_job_done(GObject *object, GAsyncResult *result, gpointer data)
+{
+	(void)object;
+	g_task_propagate_boolean(G_TASK(result), NULL);
+	g_main_loop_quit(data);
+}
+
+static void run_job(void)
+{
+	job = g_task_new(NULL, NULL, on_job_done, loop);
+	g_task_set_name(job, "export");
+	g_timeout_add(40, on_round, NULL);
+}
+
+static gboolean finish_job(gpointer task)
+{
+	g_task_return_boolean(task, TRUE);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean stop_other(gpointer data)
+{
+	if (removed_id)
+		g_source_remove(removed_id);
+	return data != NULL;
+}
+
+static void run_removed(void)
+{
+	guint id;
+
+	run_job();
+	id = g_timeout_add(60, finish_job, job);
+	if (!is_fine)
+		removed_id = id;
+	g_timeout_add(30, stop_other, NULL);
+	g_main_loop_run(loop);
+}
+
+/* Its last step returns the job. */
+static gboolean do_step(gpointer task)
+{
+	if (++count < 5)
+		return G_SOURCE_CONTINUE;
+	if (is_fine)
+		g_task_return_boolean(task, TRUE);
+	return G_SOURCE_REMOVE;
+}
+
+static void run_steps(void)
+{
+	run_job();
+	g_timeout_add(5, do_step, job);
+	g_main_loop_run(loop);
+}
+
+/* A timeout returns the job, though late. */
+static void run_waiting(void)
+{
+	run_job();
+	count = 4;
+	g_timeout_add(1300, do_step, job);
+	g_main_loop_run(loop);
+}
+
+static gboolean on_step(gpointer data)
+{
+	(void)data;
+	step_id = is_fine || count < 6 ? 0 : step_id;
+	return G_SOURCE_REMOVE;
+}
+
+/* Starts the next step, if none is under way. */
+static gboolean start_step(gpointer data)
+{
+	(void)data;
+	if (step_id == 0)
+		step_id = g_idle_add(on_step, NULL);
+	if (++count < 12)
+		return G_SOURCE_CONTINUE;
+	if (is_fine && job)
+		g_task_return_boolean(job, TRUE);
+	return G_SOURCE_REMOVE;
+}
+
+static void run_started(void)
+{
+	run_job();
+	g_timeout_add(5, start_step, NULL);
+	g_main_loop_run(loop);
+}
+
+static gboolean tell_done(gpointer data)
+{
+	(void)data;
+	g_mutex_lock(&first);
+	is_done = TRUE;
+	g_cond_signal(&done);
+	g_mutex_unlock(&first);
+	return G_SOURCE_REMOVE;
+}
+
+/* Forgets the fourth one. */
+static gboolean take_order(gpointer data)
+{
+	if (is_fine || ++count < 4)
+		g_timeout_add(2, tell_done, data);
+	return G_SOURCE_REMOVE;
+}
+
+static gpointer run_mailer(gpointer data)
+{
+	g_timeout_add(20, on_round, NULL);
+	g_main_loop_run(loop);
+	return data;
+}
+
+static void run_orders(void)
+{
+	GThread *thread = g_thread_new("mailer", run_mailer, NULL);
+
+	for (int i = 0; i < 6; i++) {
+		g_idle_add(take_order, NULL);
+		g_mutex_lock(&first);
+		while (!is_done)
+			g_cond_wait(&done, &first);
+		is_done = FALSE;
+		g_mutex_unlock(&first);
+	}
+	g_main_loop_quit(loop);
+	g_thread_join(thread);
+}
+
+/* ---- Contexts that nobody runs ------------------------------------------------------------------ */
+
+static gpointer run_context(gpointer context)
+{
+	GMainLoop *own = g_main_loop_new(context, FALSE);
+
+	g_main_loop_run(own);
+	return NULL;
+}
+
+static void await_answer(void)
+{
+	g_mutex_lock(&first);
+	while (!is_done)
+		g_cond_wait(&done, &first);
+	g_mutex_unlock(&first);
+}
+
+static void run_asked(GMainContext *context)
+{
+	g_main_context_invoke(context, tell_done, NULL);
+	if (is_fine)
+		g_thread_new("runner", run_context, context);
+	await_answer();
+}
+
+static void run_unrun(void)
+{
+	run_asked(g_main_context_new());
+}
+
+/* The main thread waits for its own idle source. */
+static void run_unrun_default(void)
+{
+	g_idle_add(tell_done, NULL);
+	if (is_fine)
+		g_thread_new("runner", run_context, NULL);
+	await_answer();
+}
+
+/* A loop of the program's own. */
+static void run_iterated(void)
+{
+	GMainContext *context = g_main_context_new();
+	GSource *source = g_idle_source_new();
+
+	g_source_set_callback(source, tell_done, NULL, NULL);
+	g_source_attach(source, context);
+	g_usleep(1200000);
+	while (!is_done)
+		g_main_context_iteration(context, TRUE);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"both", run_both}, {"twice", run_twice}, {"producer", run_producer},
 	{"consumer", run_consumer}, {"early", run_early}, {"wrong", run_wrong},
-	{"ticks", run_ticks}, {"late", run_late}};
+	{"ticks", run_ticks}, {"late", run_late}, {"removed", run_removed}, {"steps", run_steps},
+	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders},
+	{"unrun", run_unrun}, {"default", run_unrun_default}, {"iterated", run_iterated}};
 
 int main(int argc, char **argv)
 {
