@@ -170,7 +170,8 @@ static void create_task(struct thrum__model_input *s)
 	if (!has_other(s) || s->model->failed)
 		return;
 	thrum__model_task_create(s, creator);
-	if (s->event->site && s->trace && thrum__model_site_note(s->model, s->trace, s->event->site))
+	if (s->event->site && s->trace &&
+		thrum__model_site_note(s->model, s->trace, s->event->site))
 		s->model->failed = true;
 }
 
