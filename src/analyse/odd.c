@@ -6,6 +6,7 @@
 
 #include "analyse/graph.h"
 #include "analyse/label.h"
+#include "analyse/rows.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/keys.h"
@@ -418,72 +419,28 @@ static void note_note(struct thrum__odd_work *work, uint32_t note)
 		value == THRUM__OPEN ? THRUM__EFFECT_STOPS : THRUM__EFFECT_SETS, task);
 }
 
-/* The tables in the order in which their rows of one time count. */
-enum table {
-	SUSPENSIONS,
-	RUNS,
-	NOTES,
-	TASKS,
-	EDGES,
-	TABLES
-};
-
-static int64_t time_of(const struct thrum__model *model, enum table table, uint32_t row)
-{
-	switch (table) {
-	case SUSPENSIONS: return THRUM__SUSPENSION(model, row, start);
-	case RUNS: return THRUM__RUN(model, row, start);
-	case NOTES: return THRUM__NOTE(model, row, time);
-	case TASKS: return THRUM__TASK(model, row, created);
-	default: return THRUM__EDGE(model, row, time);
-	}
-}
-
-static void note_row(struct thrum__odd_work *work, enum table table, uint32_t row)
+static void note_row(struct thrum__odd_work *work, enum thrum__row_table table, uint32_t row)
 {
 	const struct thrum__model *model = work->model;
 
 	switch (table) {
-	case SUSPENSIONS:
+	case THRUM__TABLE_SUSPENSIONS:
 		work->rested[THRUM__SUSPENSION(model, row, lane)] += thrum__model_is_reason(model,
 			THRUM__SUSPENSION(model, row, text), "wait for work");
 		break;
-	case RUNS: note_run(work, row); break;
-	case NOTES: note_note(work, row); break;
-	case TASKS: note_task(work, row); break;
+	case THRUM__TABLE_RUNS: note_run(work, row); break;
+	case THRUM__TABLE_NOTES: note_note(work, row); break;
+	case THRUM__TABLE_TASKS: note_task(work, row); break;
 	default: note_edge(work, row); break;
 	}
 }
 
-/* The table whose next row is earlier; the first if both have one time. */
-static enum table earlier(const int64_t times[TABLES], enum table a, enum table b)
-{
-	return times[b] < times[a] ? b : a;
-}
-
-/* Goes through the rows of all tables in the order of time. */
 static void note_all(struct thrum__odd_work *work)
 {
-	const struct thrum__model *model = work->model;
-	const struct thrum__model_rows *rows[TABLES] = {&model->suspensions, &model->runs,
-		&model->notes, &model->tasks, &model->edges};
-	int64_t times[TABLES];
-	uint32_t at[TABLES] = {0};
+	struct thrum__next_row row = {.model = work->model};
 
-	for (enum table i = 0; i < TABLES; i++)
-		times[i] = rows[i]->count > 0 ? time_of(model, i, 0) : THRUM__OPEN;
-	while (work->error == 0) {
-		enum table next = earlier(times, SUSPENSIONS, RUNS);
-
-		next = earlier(times, next, NOTES);
-		next = earlier(times, next, TASKS);
-		next = earlier(times, next, EDGES);
-		if (times[next] == THRUM__OPEN)
-			return;
-		note_row(work, next, at[next]++);
-		times[next] = at[next] < rows[next]->count ? time_of(model, next, at[next])
-							   : THRUM__OPEN;
-	}
+	while (work->error == 0 && thrum__analyse_next_row(&row))
+		note_row(work, row.table, row.row);
 }
 
 /* ---- The answer --------------------------------------------------------------------------- */

@@ -8,9 +8,9 @@
 #include "model/parts.h"
 #include "read/read.h"
 
-#define DYING 100000000   /* ns that a process at work may take to end when it is killed */
-#define LOST_MOST 4       /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
-#define PROGRESS 4096     /* at least so many events lie between two calls of `progress` */
+#define DYING 100000000 /* ns that a process at work may take to end when it is killed */
+#define LOST_MOST 4     /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
+#define PROGRESS 4096   /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
 {

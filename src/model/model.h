@@ -554,8 +554,8 @@ const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, ui
 const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *, unsigned number);
 
 /* Returns the place in the program where a wait began, a lock was taken or a signal was given; if that isn't
- * known of a signal, where its task took the lock under which it signals; NULL when it is unknown. It is valid as
- * long as the model. */
+ * known of a signal, where its task took the lock under which it signals; NULL when it is unknown. It is
+ * valid as long as the model. */
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
 
 /* Returns the number of the place where a wait began or a lock was taken; 0: it is unknown. */

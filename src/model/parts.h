@@ -218,19 +218,23 @@ struct thrum__model_links {
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
+struct thrum__site {
+	struct thrum_trace_site site;
+	uint16_t signals; /* the first in the list of its signals, + 1; 0: none */
+};
+
+/* Signals of one site, while so many waited. */
+struct thrum__signals {
+	uint16_t site, next; /* next: of the same site, + 1; 0: none */
+	int16_t waiters;
+};
+
 struct thrum__sites {
-	struct thrum__site {
-		struct thrum_trace_site site;
-		uint16_t signals; /* the first in the list of its numbers of waiters; 0: none */
-	} **all;                  /* by number; NULL: unknown */
+	struct thrum__site **all; /* by number; NULL: unknown */
 	uint32_t room;
 	size_t bytes; /* of the sites, without `all` */
-	/* Signals that have a place differ in it and in the number of waiters only: the edge's value is
-	 * -1 less the number of the two in this array, from 1 on. */
-	struct thrum__signals {
-		uint16_t site, next; /* next: of the same site */
-		int16_t waiters;
-	} *signals;
+	/* The value of the edge of a signal with a site is -2 less the place in this array. */
+	struct thrum__signals *signals;
 	uint32_t signal_count, signal_room;
 };
 

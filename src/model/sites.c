@@ -44,7 +44,9 @@ int64_t thrum__model_signal_note(struct thrum__model *m, uint16_t number, int64_
 	struct thrum__site *site = number < sites->room ? sites->all[number] : NULL;
 	uint16_t at = site ? site->signals : 0;
 
-	if (!site || waiters < -1 || waiters > INT16_MAX)
+	if (waiters < -1) /* the recording is damaged */
+		waiters = -1;
+	if (!site || waiters > INT16_MAX)
 		return waiters;
 	while (at && sites->signals[at - 1].waiters != waiters)
 		at = sites->signals[at - 1].next;
@@ -106,7 +108,7 @@ int thrum__model_edge_place(const struct thrum__model *m, uint32_t edge)
 	return place < 0 ? -place : place;
 }
 
-/* What is known of a signal beside its tasks; NULL: its value is the number of waiters. */
+/* Returns the place and the waiters of a signal; NULL: its value is the number of waiters. */
 static const struct thrum__signals *signals_of(const struct thrum__model *m, uint32_t edge)
 {
 	int value = THRUM__EDGE(m, edge, value);

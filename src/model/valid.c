@@ -146,6 +146,8 @@ static bool is_edge_valid(const struct thrum__model *m, uint32_t i)
 
 	HOLDS(THRUM__EDGE(m, i, kind) < THRUM__EDGE_KINDS && THRUM__EDGE(m, i, time) >= 0);
 	HOLDS(to < m->tasks.count && may_be(&m->tasks, from));
+	HOLDS(THRUM__EDGE(m, i, kind) != THRUM__EDGE_SIGNAL ||
+		THRUM__EDGE(m, i, value) >= -1 - (int64_t)m->sites->signal_count);
 	HOLDS(IS_LISTED(m, edges, THRUM__EDGE, i, to, prev_in, to, THRUM__TASK(m, to, edge_in)));
 	return IS_LISTED(m, edges, THRUM__EDGE, i, from, prev_out, from,
 		THRUM__TASK(m, from, edge_out));

@@ -84,7 +84,7 @@ done
 same child "$programs/pipes" child
 has child dump 'pipe [0-9]* to [0-9]* *become '
 same print "$programs/pipes" print
-has print dump 'signal .*pipe [0-9]* to [0-9]*, waiting: 1'
+has print dump 'signal .*pipe [0-9]* to [0-9]*, waiting: 1  in (feed|pipes\+0x)'
 has print why '^no findings'
 "$THRUM" why child.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
 

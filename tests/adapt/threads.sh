@@ -27,6 +27,8 @@ has threads dump 'signal .*, waiting: 3'
 	has threads dump 'wait .* mutex plain  in show_mutexes'
 	has threads dump 'thread release_late'
 	has threads dump 'lock .* rwlock shared  in read_shared'
+	has threads dump 'signal .* condition c11_changed, waiting: 1  in change'
+	has threads dump 'signal .* semaphore release, waiting: 1  in release_late'
 }
 "$THRUM" why threads.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
@@ -64,12 +66,13 @@ done
 same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
+is_at lost_wakeup lost_wakeup.c 'too early'
 
 # A signal for two jobs wakes one worker, which then waits for the other.
 same passed_over "$programs/passed_over"
 has passed_over why 'Signals .condition filled.*, for which 2 wait; only one of them is woken'
 has passed_over why 'Takes the wake-up; and waits for .condition part_made'
-is_at passed_over passed_over.c 'for both'
+is_at passed_over passed_over.c 'one for both'
 is_at passed_over passed_over.c 'in vain'
 same two_woken "$programs/passed_over" healthy
 "$THRUM" why two_woken.thrum >why.out 2>&1 || wrong "two signals for two jobs: $(cat why.out)"
@@ -117,9 +120,11 @@ done
 
 same gone "$programs/permits" gone
 has gone why 'produce_few: Ends; nobody is left to serve .semaphore'
+is_at gone permits.c 'one too few'
 
 same barrier "$programs/barrier"
 has barrier why 'thread count_some: Ends without coming to .barrier (round_end|barrier\+0x)'
+[[ $names == no ]] || has barrier dump 'signal .* barrier round_end, waiting: 2  in meet'
 
 same dead_holder "$programs/dead_holder"
 has dead_holder why 'table_lock|mutex dead_holder\+0x'

@@ -55,8 +55,7 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	output_display(out, words, size_of(words), NAME_COLUMNS);
 }
 
-/* The place of a step in the program: where its wait began or its lock was taken, else where its task
- * was created. NULL: it is unknown. */
+/* The place in the program of what an edge tells, else where the task was created. NULL: it is unknown. */
 static const struct thrum_trace_site *site_of(const struct thrum__model *model, uint32_t task,
 	uint32_t edge)
 {
@@ -122,7 +121,8 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_text(out, words_of_actor(step->kind));
 		write_task(out, model, step->other);
 	}
-	const struct thrum_trace_site *site = site_of(model, step->task, step->edge);
+	const struct thrum_trace_site *site = site_of(model, step->task,
+		thrum__why_place(model, step));
 
 	if (put_site(site, words, sizeof words) > 0) {
 		output_text(out, " [");
@@ -281,12 +281,13 @@ bool why_write_blocked(struct output *out, const struct thrum__model *model)
 	return true;
 }
 
-/* Writes where something is, after a space; nothing if that isn't known. */
-static void write_place(struct output *out, const struct thrum__model *model, uint32_t task)
+/* Writes the place of a task and an edge, after a space; nothing if that isn't known. */
+static void write_place(struct output *out, const struct thrum__model *model, uint32_t task,
+	uint32_t edge)
 {
 	char site[600];
 
-	if (put_site(thrum__model_site(model, task), site, sizeof site) > 0) {
+	if (put_site(site_of(model, task, edge), site, sizeof site) > 0) {
 		output_text(out, " [");
 		output_display(out, site, strlen(site), 120);
 		output_text(out, "]");
@@ -303,7 +304,7 @@ static void write_polling(struct output *out, const struct thrum__model *model, 
 	write_task(out, model, thread);
 	output_text(out, " slept ");
 	write_count(out, sleeps->count, " time", " times");
-	write_place(out, model, sleeps->timer);
+	write_place(out, model, sleeps->timer, THRUM__NONE);
 	output_end_line(out, begin, STEP_INDENT);
 }
 
@@ -371,7 +372,7 @@ static void write_lasts(struct output *out, const struct thrum__model *model, ui
 		output_text(out, "  ");
 		write_task(out, model, task);
 		write_failure(out, model, task);
-		write_place(out, model, task);
+		write_place(out, model, task, THRUM__NONE);
 		output_end_line(out, begin, STEP_INDENT);
 	}
 }
@@ -481,7 +482,10 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 		output_text(out, i == 1 ? ", but not the one at " : " and that at ");
 		out->at = put_seconds(output_room(out, NUMBER_ROOM), odd->time[i], 0);
 	}
-	write_place(out, model, odd->task[0]);
+	write_place(out, model, odd->task[0],
+		odd->effect == THRUM__EFFECT_SIGNALS
+			? thrum__why_usual_signal(model, odd->task[0], odd->on)
+			: THRUM__NONE);
 	output_end_line(out, begin, STEP_INDENT);
 }
 
@@ -627,7 +631,7 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 		write_json_text(out, "event", event, strlen(event));
 		write_json_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
 	}
-	write_json_task(out, model, "task", step->task, step->edge);
+	write_json_task(out, model, "task", step->task, thrum__why_place(model, step));
 	write_json_task(out, model, "other", step->other, THRUM__NONE);
 	if (step->more > 0)
 		write_json_number(out, "more", step->more);

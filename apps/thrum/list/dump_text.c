@@ -331,9 +331,6 @@ static void write_details(struct dump *dump, const struct thrum_event *event, si
 		*to++ = ' ';
 		to = put_string(to, thrum_kind_name(event->kind));
 	}
-	dump->out.at = to;
-	write_site(dump, event->site);
-	to = output_room(&dump->out, LINE_ROOM);
 	if (event->flags & THRUM_EVENT_HAS_TEXT && event->type != THRUM_EVENT_CREATE) {
 		if (event->flags & THRUM_EVENT_HAS_OTHER)
 			to = put_string(to, ": ");
@@ -343,8 +340,9 @@ static void write_details(struct dump *dump, const struct thrum_event *event, si
 	}
 	if (event->flags & THRUM_EVENT_HAS_VALUE && !is_lost)
 		to = put_value(to, event);
-	*to++ = '\n';
 	dump->out.at = to;
+	write_site(dump, event->site);
+	dump->out.at = put_string(output_room(&dump->out, LINE_ROOM), "\n");
 }
 
 static void explain_remembered(struct dump *dump)

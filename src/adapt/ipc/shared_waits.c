@@ -28,31 +28,19 @@ static struct process_call call_for(const void *object)
 	return (struct process_call){SYS_futex, {(unsigned long)object, FUTEX_WAIT}};
 }
 
-static bool look(struct ipc_look *look, const void *object)
+/* Looks who has permits of the object, and whether all wait for each other. held NULL: it has none. Returns
+ * whether there is nothing more to find out. */
+static bool look(struct held *held, struct ipc_look *look, const void *object)
 {
 	const struct process_call call = call_for(object);
 	int error = errno, before;
 	bool tells;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	tells = thrum__adapt_ipc_look(look, &call);
+	tells = (held && thrum__adapt_held_look_again(held)) || thrum__adapt_ipc_look(look, &call);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return tells;
-}
-
-/* Whether those who have its permits have all ended. */
-static bool look_for_holders(struct held *held)
-{
-	int error = errno, before;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	thrum__adapt_held_look(held, false);
-	if (held->is_over)
-		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
-	pthread_setcancelstate(before, NULL);
-	errno = error;
-	return held->is_over;
 }
 
 int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *caller)
@@ -82,7 +70,7 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 		if (result == 0 || errno != ETIMEDOUT)
 			return result;
 		errno = error;
-		tells = look_for_holders(&held) || look(&looked, semaphore);
+		tells = look(&held, &looked, semaphore);
 	}
 	return real_sem_wait(caller)(
 		semaphore); /* here, as the note has to stay until it is over */
@@ -125,7 +113,7 @@ void thrum__adapt_condition_look(struct wait *wait, const void *condition, const
 	/* 1: nobody waits for the mutex, who would go on once it is released. */
 	for (int i = 0; i < 2 && (i == 0 || looked.before); i++)
 		if (__atomic_load_n(&mutex->__data.__lock, __ATOMIC_ACQUIRE) == 1)
-			look(&looked, condition);
+			look(NULL, &looked, condition);
 	now = (int64_t)thrum__port_monotonic();
 	atomic_store(&next, now + (now - began) * SHARE);
 }

@@ -258,14 +258,9 @@ static bool find_other(struct looked *looked)
 }
 
 /* Whether it is known who has the tokens for which it waits. */
-static bool look_for_holders(struct looked *looked)
+static bool has_holders(struct held *held)
 {
-	struct held *held = looked->held;
-
-	if (!held->is_over)
-		thrum__adapt_held_look(held, false);
-	if (held->is_over)
-		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
+	thrum__adapt_held_look_again(held);
 	return held->wait->object != NULL;
 }
 
@@ -277,7 +272,7 @@ static void look_at(struct looked *looked)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
 	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
-	if (looked->held && looked->held->key && look_for_holders(looked))
+	if (looked->held && looked->held->key && has_holders(looked->held))
 		looked->is_vain = looked->is_stuck = true;
 	if (!looked->is_stuck && !looked->is_own && !looked->is_connection)
 		look_once(looked);

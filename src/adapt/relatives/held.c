@@ -268,6 +268,15 @@ void thrum__adapt_held_look(struct held *held, bool is_first)
 		thrum__adapt_wait_again(held->wait, true);
 }
 
+bool thrum__adapt_held_look_again(struct held *held)
+{
+	if (!held->is_over)
+		thrum__adapt_held_look(held, false);
+	if (held->is_over)
+		thrum__adapt_set_tells(thrum__adapt_set_self()->thread);
+	return held->is_over;
+}
+
 void thrum__adapt_held_end(struct held *held)
 {
 	int error = errno;

@@ -29,6 +29,9 @@ struct held {
 };
 /* Records who has the permits, if that is known. is_first: only if this process has one. May change errno. */
 void thrum__adapt_held_look(struct held *, bool is_first);
+/* The same, unless there is nothing more to find out. Then it notes that this thread's wait is told, and
+ * returns true. May change errno. */
+bool thrum__adapt_held_look_again(struct held *);
 /* The wait is about to end: they have them no longer. Keeps errno. */
 void thrum__adapt_held_end(struct held *);
 

@@ -18,6 +18,7 @@
  *	late/turns.c       tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it, and blame/ tells who should have ended the wait
+ *	place.c            where in the program a step happened
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *
@@ -283,6 +284,13 @@ THRUM__MUST_USE struct thrum__why_work *thrum__why_begin(const struct thrum__mod
 THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
+
+/* The edge whose place in the program a step is about: its own; or if that has none, and the step tells who
+ * should have signalled, the one of thrum__why_usual_signal. NONE: there is none. */
+uint32_t thrum__why_place(const struct thrum__model *, const struct thrum__step *);
+
+/* The latest signal of a task for `on`, if its place is known; else the latest of anybody; or NONE. */
+uint32_t thrum__why_usual_signal(const struct thrum__model *, uint32_t task, uint32_t on);
 
 /* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
  * who wants more than the searches above find. O(events) if it asks the search first. */

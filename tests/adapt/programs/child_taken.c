@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop that counts the ends of its jobs. A hook of each job is waited for, and that takes the ends of jobs,
- * too: so the loop waits for ever, and a signal ends it. With `fine` it waits for the hook alone, and so it does
+ * too: so the loop waits for ever, and a signal ends it. With `fine` it waits for the hook alone. So it does
  * with `killed`, where each hook is killed by a signal that no stand-in sees. It knows nothing of thrum.
  */
 #define _GNU_SOURCE

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	}
 	pthread_mutex_lock(&lock);
 	jobs = 2;
-	pthread_cond_signal(&filled); /* for both */
+	pthread_cond_signal(&filled); /* one for both */
 	if (is_healthy)
 		pthread_cond_signal(&filled);
 	pthread_mutex_unlock(&lock);

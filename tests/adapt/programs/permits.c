@@ -155,7 +155,7 @@ static int lost(void)
 static void *produce_few(void *unused)
 {
 	for (int i = 0; i < TURNS - 1; i++)
-		sem_post(&items);
+		sem_post(&items); /* one too few */
 	return unused;
 }
 

@@ -160,8 +160,8 @@ class Lane:
             self.add(clock, name, running, other)
         elif name == "fail":
             self.add(clock, name, running, other, text=fields["text"])
-        elif name == "signal":
-            self.add(clock, name, running, other, fields["value"])
+        elif name in ("signal", "signal_at"):
+            self.add(clock, "signal", running, other, fields["value"])
         elif name == "label":
             self.add(clock, name, task, text=fields["text"])
         elif name == "should_resolve":

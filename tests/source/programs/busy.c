@@ -95,6 +95,7 @@ static void record_tasks(long round)
 
 			thrum__lock_held(&site, bind, timer);
 			thrum__wait_at(&site, bind, answer);
+			thrum__signal_at(&site, bind, 1);
 		}
 		thrum_task_ready(bind);
 		thrum_task_signal(bind, (unsigned)round);
