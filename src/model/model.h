@@ -208,10 +208,9 @@ struct thrum__edges {
 	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
-	/* SIGNAL: for thrum__model_waiters. It, WAIT and LOCK: the place in the program, for
-	 * thrum__model_edge_site; negative: thrum__model_was_taken_before. LINK: 1 if it took less time than the clocks of its
-	 * two machines may be wrong by, so that its direction in time is unknown; or
-	 * THRUM__LINK_CONNECTION. */
+	/* SIGNAL: for thrum__model_waiters. WAIT, LOCK: for thrum__model_edge_place and
+	 * thrum__model_was_taken_before. LINK: 1 if it took less time than the clocks of its two machines
+	 * may be wrong by, so that its direction in time is unknown; or THRUM__LINK_CONNECTION. */
 	int16_t value[THRUM__COLUMN];
 	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
@@ -561,8 +560,8 @@ const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model 
 /* Returns the number of the place where a wait began or a lock was taken; 0: it is unknown. */
 int thrum__model_edge_place(const struct thrum__model *, uint32_t edge);
 
-/* Whether an edge LOCK tells of a lock that its task may have taken before: another thread told of it, so it ends no
- * wait of the task. */
+/* Whether an edge LOCK tells of a lock that its task may have taken before: another thread told of it. So
+ * it ends no wait of the task. */
 static inline bool thrum__model_was_taken_before(const struct thrum__model *, uint32_t edge);
 
 /* Returns how many waited when a signal was given, by its edge; -1 if that is unknown. It saturates. */

@@ -487,16 +487,25 @@ static void put_usual(struct thrum__words_sentence *s, const struct thrum__slow_
 	}
 	thrum__model_task_name(answer->model, answer->task, &size);
 	thrum__words_put(s,
-		size > 0 ? ". No other task of its label has ended, so nothing tells what is usual."
-			 : ". It has no label, so nothing tells what is usual.");
+		answer->function
+			? ". No other wait there has ended, so nothing tells what is usual."
+			: size > 0
+			? ". No other task of its label has ended, so nothing tells what is usual."
+			: ". It has no label, so nothing tells what is usual.");
 }
 
 size_t thrum__words_slow(const struct thrum__slow_answer *answer, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
 	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
-	bool has_ended = thrum__slow_path_end(answer->model, answer->task) != THRUM__OPEN;
+	bool has_ended = answer->function ||
+		thrum__slow_path_end(answer->model, answer->task) != THRUM__OPEN;
 
+	if (answer->function) {
+		thrum__words_put(&s, "The wait in ");
+		thrum__words_put(&s, answer->function);
+		thrum__words_put(&s, " of ");
+	}
 	thrum__words_put_task_id(&s, answer->model, answer->task, "other tasks");
 	thrum__words_put(&s, has_ended ? " took " : " has been pending for ");
 	thrum__words_put_duration(&s, length_of(&answer->path), 3);

@@ -29,6 +29,11 @@ has threads dump 'signal .*, waiting: 3'
 	has threads dump 'lock .* rwlock shared  in read_shared'
 	has threads dump 'signal .* condition c11_changed, waiting: 1  in change'
 	has threads dump 'signal .* semaphore release, waiting: 1  in release_late'
+	"$THRUM" why --slow=show_mutexes threads.thrum >slow.out 2>&1
+	if ! grep -q '^The wait in show_mutexes of “[^”]*main thread”' slow.out ||
+		! grep -q 'waited .*lock “mutex plain”.*, held by “thread hold”' slow.out; then
+		wrong "the slow function: $(cat slow.out)"
+	fi
 }
 "$THRUM" why threads.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 

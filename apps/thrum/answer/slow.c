@@ -310,7 +310,8 @@ static int no_such_label(const char *label, const char *path)
 
 	end = put_display(shown, sizeof(shown) - 1, label, strlen(label), 60, &columns);
 	*end = '\0';
-	complain("%s: no task labelled \"%s\" has ended", path, shown);
+	complain("%s: no task labelled \"%s\" has ended, and no wait in a function of this name",
+		path, shown);
 	return STATUS_FAILED;
 }
 
@@ -347,6 +348,9 @@ int why_slow(const struct load *load, const struct slow_options *options)
 
 	found = thrum__slow_answer_make(load->model, is_wanted, options->label,
 		percents[options->percentile], &slow.answer);
+	if (found == 0 && !options->flame && !options->folded)
+		found = thrum__slow_answer_at(load->model, is_wanted, options->label,
+			percents[options->percentile], &slow.answer);
 	if (found > 0) {
 		status = answer_slow(&slow);
 		thrum__slow_answer_free(&slow.answer);

@@ -83,6 +83,16 @@ static void choose_usual(struct thrum__slow_answer *answer)
 		}
 }
 
+int thrum__slow_answer_compare(struct thrum__slow_answer *answer)
+{
+	if (thrum__slow_cause_find(&answer->paths, &answer->path, &answer->usual_path,
+		    &answer->cause) < 0 ||
+		thrum__slow_permits_find(answer->model, &answer->cause, answer->path.to,
+			&answer->permits) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__slow_shares_make(&answer->path, &answer->usual_path, &answer->shares);
+}
+
 static int make_paths(struct thrum__slow_answer *answer)
 {
 	choose_usual(answer);
@@ -91,12 +101,7 @@ static int make_paths(struct thrum__slow_answer *answer)
 			thrum__slow_path_make_like(&answer->paths, answer->usual, answer->task,
 				&answer->usual_path) < 0))
 		return -THRUM_E_MEMORY;
-	if (thrum__slow_cause_find(&answer->paths, &answer->path, &answer->usual_path,
-		    &answer->cause) < 0 ||
-		thrum__slow_permits_find(answer->model, &answer->cause, answer->path.to,
-			&answer->permits) < 0)
-		return -THRUM_E_MEMORY;
-	return thrum__slow_shares_make(&answer->path, &answer->usual_path, &answer->shares);
+	return thrum__slow_answer_compare(answer);
 }
 
 int thrum__slow_answer_make(const struct thrum__model *model,

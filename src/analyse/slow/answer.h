@@ -25,6 +25,8 @@ struct thrum__slow_answer {
 	unsigned percent; /* the percentile of the lives at which the task is; 0: it was chosen */
 	uint32_t rank;    /* the task's place in `lives`, from 1; 0: it hasn't ended */
 	uint32_t task;    /* the slow task */
+	/* The function in which the task waited; then `lives` are those of waits. NULL: it is about a task. */
+	const char *function;
 	/* The median of those of `lives` that did not fail, and how many these are; if all failed, of all.
 	 * NONE: no task to compare with. */
 	uint32_t usual, usual_of;
@@ -43,6 +45,14 @@ struct thrum__slow_answer {
 THRUM__MUST_USE int thrum__slow_answer_make(const struct thrum__model *,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	unsigned percent, struct thrum__slow_answer *);
+
+/* The same for the waits that begin in a function, whose name is_wanted accepts. O(edges). */
+THRUM__MUST_USE int thrum__slow_answer_at(const struct thrum__model *,
+	bool (*is_wanted)(const void *context, const char *function, size_t size),
+	const void *context, unsigned percent, struct thrum__slow_answer *);
+
+/* Compares the paths of an answer. Returns 0 or -THRUM_E_MEMORY. Private to analyse/slow. */
+THRUM__MUST_USE int thrum__slow_answer_compare(struct thrum__slow_answer *);
 
 /* Answers for one task, which the model must have. It may be pending, or without a label: then it
  * is compared with none. If a task of its label became it, the answer is about that one. Free

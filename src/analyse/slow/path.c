@@ -587,19 +587,18 @@ static int put_in_order(struct thrum__path *path)
 	return 0;
 }
 
-int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32_t like,
+/* Makes the path of a task between the times in *path. `head` is the task, or the first that became it. */
+static int make_path(struct thrum__paths *paths, uint32_t head, uint32_t like,
 	struct thrum__path *path)
 {
-	const struct thrum__model *model = paths->model;
-	int64_t end = thrum__slow_path_end(model, task);
-	uint32_t head = paths->heads[task];
-	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, head, start)};
-	struct thrum__slow_walk walk = {.paths = paths, .model = model, .path = &made};
-	struct thrum__slow_piece whole = {.task = head, .top = THRUM__NONE, .holder = THRUM__NONE};
+	struct thrum__path made = *path;
+	struct thrum__slow_walk walk = {.paths = paths, .model = paths->model, .path = &made};
+	struct thrum__slow_piece whole = {.task = head,
+		.top = THRUM__NONE,
+		.holder = THRUM__NONE,
+		.from = made.from,
+		.to = made.to};
 
-	/* A late event may have a time before all others; a length must stay within 64 bits. */
-	made.from = whole.from = made.from > 0 ? made.from : 0;
-	made.to = whole.to = end < model->end ? end : model->end;
 	if (thrum__slow_frame_find(paths, THRUM__NONE, like, THRUM__DOING_RUNS, &whole.frame) < 0)
 		return -THRUM_E_MEMORY;
 	push_chain(&walk, whole);
@@ -612,6 +611,28 @@ int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32
 	}
 	*path = made;
 	return 0;
+}
+
+int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32_t like,
+	struct thrum__path *path)
+{
+	const struct thrum__model *model = paths->model;
+	int64_t end = thrum__slow_path_end(model, task);
+	uint32_t head = paths->heads[task];
+	int64_t from = THRUM__TASK(model, head, start);
+
+	/* A late event may have a time before all others; a length must stay within 64 bits. */
+	*path = (struct thrum__path){.task = task,
+		.from = from > 0 ? from : 0,
+		.to = end < model->end ? end : model->end};
+	return make_path(paths, head, like, path);
+}
+
+int thrum__slow_path_make_between(struct thrum__paths *paths, uint32_t task, uint32_t like,
+	int64_t from, int64_t to, struct thrum__path *path)
+{
+	*path = (struct thrum__path){.task = task, .from = from, .to = to};
+	return make_path(paths, task, like, path);
 }
 
 int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)

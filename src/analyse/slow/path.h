@@ -163,6 +163,9 @@ THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
 /* The same; the path's first frame is that of the task `like`, so that the two compare. */
 THRUM__MUST_USE int thrum__slow_path_make_like(struct thrum__paths *, uint32_t task, uint32_t like,
 	struct thrum__path *);
+/* The same of a part of a task's life. */
+THRUM__MUST_USE int thrum__slow_path_make_between(struct thrum__paths *, uint32_t task,
+	uint32_t like, int64_t from, int64_t to, struct thrum__path *);
 void thrum__slow_path_free(struct thrum__path *);
 
 /* Sets *heads to an array by task: the first of the tasks without a label of their own that became

@@ -4,6 +4,7 @@
  * the folder analyse/slow, beside path.h and flame.h:
  *
  *	answer.c  finds a slow task and a usual one and compares them; its face is answer.h
+ *	places.c  the same of the waits that begin in a function
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
  *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
