@@ -260,8 +260,8 @@ static const struct option options_of_why[] = {
 		"report only problems of this task; if it has none,\n"
 		"show what it waits for (* and ? stand for anything)"},
 	{"slow", 's', OPTION_STRING, OFFSET(slow.label), "LABEL", NULL,
-		"show where the slowest task of this label, or wait in\n"
-		"this function, spent its time, beside a usual one"},
+		"show where the slowest task of this label, or wait\n"
+		"in this function, spent its time, beside a usual one"},
 	{"percentile", 0, OPTION_CHOICE, OFFSET(slow.percentile), NULL, SLOW_PERCENTILES,
 		"with --slow: take the slowest task (max), or the\n"
 		"99th or 90th percentile"},

@@ -25,7 +25,7 @@ struct thrum__slow_answer {
 	unsigned percent; /* the percentile of the lives at which the task is; 0: it was chosen */
 	uint32_t rank;    /* the task's place in `lives`, from 1; 0: it hasn't ended */
 	uint32_t task;    /* the slow task */
-	/* The function in which the task waited; then `lives` are those of waits. NULL: it is about a task. */
+	/* The function in which the task waited; then `lives` are of waits. NULL: it is about a task. */
 	const char *function;
 	/* The median of those of `lives` that did not fail, and how many these are; if all failed, of all.
 	 * NONE: no task to compare with. */
