@@ -112,6 +112,10 @@ deb:
 	@tools/web
 	@tools/deb build-deb
 
+# Their tests, in a new Debian with nothing else.
+deb-test: deb
+	@tools/deb-test build-deb
+
 # The command as a static program for each processor, in build-dist/.
 dist: all
 	@tools/setup cross
@@ -132,4 +136,4 @@ clean:
 	rm -rf build build-*/
 
 .PHONY: all setup demo demo-fleet test test-build test-slow test-xen cross bench unseen asan asan-build \
-	tsan tsan-build fuzz fuzz-build verify format install deb dist abi headers clean
+	tsan tsan-build fuzz fuzz-build verify format install deb deb-test dist abi headers clean
