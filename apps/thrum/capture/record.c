@@ -128,22 +128,21 @@ static int set_environment(const struct record_options *options, const char *pat
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
- * While the program runs, thrum ignores the keyboard's signals: the terminal sends them to the
- * program too, which decides. thrum passes on the signals that it gets itself. They stay blocked,
- * and wait_for waits for them: there are no handlers.
+ * While the program runs, thrum does nothing for the keyboard's signals: the terminal sends them to
+ * the program too, which decides. thrum passes on the signals that others send to thrum itself. All
+ * stay blocked, and wait_for waits for them: there are no handlers.
  */
 struct signals {
 	sigset_t before, waited;
-	struct sigaction child, keyboard[3];
+	struct sigaction child;
 };
 
-static const int keyboard_signals[3] = {SIGINT, SIGQUIT, SIGTSTP};
-static const int passed_signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGIO, SIGPWR,
-	SIGURG, SIGWINCH};
+static const int passed_signals[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
+	SIGALRM, SIGIO, SIGPWR, SIGURG, SIGWINCH};
 
 static void take_signals(struct signals *signals)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+	struct sigaction standard = {.sa_handler = SIG_DFL};
 
 	sigemptyset(&signals->waited);
 	sigaddset(&signals->waited, SIGCHLD);
@@ -152,8 +151,6 @@ static void take_signals(struct signals *signals)
 	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
 		sigaddset(&signals->waited, number);
 	sigprocmask(SIG_BLOCK, &signals->waited, &signals->before);
-	for (int i = 0; i < 3; i++)
-		sigaction(keyboard_signals[i], &ignore, &signals->keyboard[i]);
 	/* If SIGCHLD were ignored, the kernel would drop the program's exit status. */
 	sigaction(SIGCHLD, &standard, &signals->child);
 }
@@ -161,8 +158,6 @@ static void take_signals(struct signals *signals)
 /* In the child: restores the signals as thrum itself got them. */
 static void give_back_signals(const struct signals *signals)
 {
-	for (int i = 0; i < 3; i++)
-		sigaction(keyboard_signals[i], &signals->keyboard[i], NULL);
 	sigaction(SIGCHLD, &signals->child, NULL);
 	sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
@@ -205,7 +200,7 @@ static int wait_for(const struct recorded *recorded, const struct signals *signa
 			continue;
 		}
 		if (signal.si_signo != SIGCHLD) {
-			/* The kernel sends SIGHUP and SIGWINCH to the program, too. */
+			/* Those of the kernel, as of a terminal, go to the program, too. */
 			if (signal.si_code <= 0)
 				kill(child, signal.si_signo);
 			continue;
