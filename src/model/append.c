@@ -192,7 +192,7 @@ static void end_other(struct thrum__model_input *s)
 		return;
 	thrum__model_edge_add(s, ends[s->event->type].edge, from, to, 0);
 	if (s->event->type == THRUM_EVENT_FAIL && THRUM__TASK(m, to, state) == THRUM__STATE_PENDING)
-		THRUM__TASK(m, to, failure) = thrum__model_text_of(s);
+		THRUM__PUT_RARE(m, to, failure, thrum__model_text_of(s));
 	thrum__model_task_end(s, to, ends[s->event->type].state);
 }
 

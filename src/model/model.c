@@ -176,6 +176,8 @@ static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_siz
 		bytes += block_size;
 		for (size_t k = 0; k < THRUM__NARROW_COLUMNS; k++)
 			bytes += block->narrow[k].far ? size * sizeof *block->narrow[k].far : 0;
+		for (size_t k = 0; k < THRUM__RARE_COLUMNS; k++)
+			bytes += block->own[k] ? THRUM__COLUMN * sizeof *block->own[k] : 0;
 	}
 	return bytes;
 }

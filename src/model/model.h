@@ -71,6 +71,7 @@ struct thrum__near_id {
 };
 
 #define THRUM__NARROW_COLUMNS 5 /* the most narrow columns in a block */
+#define THRUM__RARE_COLUMNS 4   /* the most rare columns in a block */
 
 /*
  * The beginning of each block. The narrow columns come next, as THRUM__TASK and the others rely on.
@@ -81,6 +82,8 @@ struct thrum__block {
 		int64_t base;
 		int64_t *far; /* NULL: 32 bits are enough */
 	} narrow[THRUM__NARROW_COLUMNS];
+	/* Memory of the rare columns that have a value other than NONE, the first ones; else NULL. */
+	uint32_t *own[THRUM__RARE_COLUMNS];
 };
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
@@ -131,15 +134,15 @@ struct thrum__tasks {
 	struct thrum__near_time end[THRUM__COLUMN];  /* when it ended; OPEN while it is pending */
 	struct thrum__near_time last[THRUM__COLUMN]; /* the last event that concerns it */
 	struct thrum__near_id id[THRUM__COLUMN];
+	/* Rare columns. In most blocks they have only NONEs, and point to one column of these. */
+	const uint32_t *became;    /* the task that it became, as recorded, or NONE */
+	const uint32_t *wake;      /* edge: its first interaction, if that is a read; or NONE */
+	const uint32_t *inherited; /* string: the last label of the tasks that became it, or NONE */
+	const uint32_t *failure;   /* string: the reason, or NONE */
 	uint32_t creator[THRUM__COLUMN];
 	uint32_t parent[THRUM__COLUMN];
-	uint32_t became[THRUM__COLUMN]; /* the task that it became, as recorded, or NONE */
-	uint32_t heir[THRUM__COLUMN];   /* a link towards the chain's end: thrum__model_heir */
-	uint32_t wake[THRUM__COLUMN]; /* edge: its first interaction, if that is a read; or NONE */
+	uint32_t heir[THRUM__COLUMN]; /* a link towards the chain's end: thrum__model_heir */
 	uint32_t name[THRUM__COLUMN]; /* string: its last label, or NONE */
-	/* String: the last label of the tasks that became it, or NONE. */
-	uint32_t inherited[THRUM__COLUMN];
-	uint32_t failure[THRUM__COLUMN]; /* string: the reason, or NONE */
 	/* The latest row of each of its lists, or NONE. */
 	uint32_t run[THRUM__COLUMN];
 	uint32_t edge_out[THRUM__COLUMN], edge_in[THRUM__COLUMN];
@@ -631,7 +634,7 @@ static inline int64_t thrum__model_near_of(const struct thrum__model_rows *rows,
 
 /*
  * One member of a row: that of a narrow column as an int64_t, an id as a uint64_t; any other as an
- * lvalue. The row must be there (thrum__model_has_row).
+ * lvalue, which is constant in a rare column. The row must be there (thrum__model_has_row).
  */
 #define THRUM__TASK(model, i, member) THRUM__AT(tasks, tasks, model, i, member)
 #define THRUM__RUN(model, i, member) THRUM__AT(runs, runs, model, i, member)

@@ -84,6 +84,30 @@ static inline void thrum__model_put_near(struct thrum__model *model, struct thru
 			(in)->member[(row)&THRUM__BLOCK_MASK].distance = UINT32_MAX; \
 	} while (0)
 
+/* Rare columns that have no other value point to it. */
+extern const uint32_t thrum__model_nones[THRUM__COLUMN];
+
+/* Gives a block a rare column of its own. Returns whether there was memory; else the model has failed. */
+bool thrum__model_part_column(struct thrum__model *, struct thrum__block *,
+	const uint32_t **column);
+
+/* Sets element k of a rare column. */
+static inline void thrum__model_put_rare(struct thrum__model *model, struct thrum__block *block,
+	const uint32_t **column, uint32_t k, uint32_t value)
+{
+	if (*column != thrum__model_nones ||
+		(value != THRUM__NONE && thrum__model_part_column(model, block, column)))
+		((uint32_t *)*column)[k] = value;
+}
+
+/* Sets a task's value in a rare column. */
+#define THRUM__PUT_RARE(model, row, member, value) \
+	do { \
+		struct thrum__tasks *in = (model)->tasks.block[(row) >> THRUM__BLOCK_SHIFT]; \
+		thrum__model_put_rare(model, &in->block, &in->member, (row)&THRUM__BLOCK_MASK, \
+			value); \
+	} while (0)
+
 /*
  * Makes room in an array for `count` elements of `size` bytes each; new ones are zeros. Returns 0
  * or -THRUM_E_MEMORY.

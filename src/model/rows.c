@@ -81,10 +81,30 @@ void thrum__model_put_far(struct thrum__model *model, struct thrum__model_rows *
 	(*far)[k] = value;
 }
 
+/* As many as a column has. */
+const uint32_t thrum__model_nones[] = {[0 ... THRUM__COLUMN - 1] = THRUM__NONE};
+
+bool thrum__model_part_column(struct thrum__model *model, struct thrum__block *block,
+	const uint32_t **column)
+{
+	size_t size = sizeof thrum__model_nones;
+	uint32_t *own = malloc(size), **last = block->own;
+
+	model->failed |= !own;
+	if (!own)
+		return false;
+	while (*last)
+		last++;
+	*column = *last = memcpy(own, *column, size);
+	return true;
+}
+
 static void free_block(struct thrum__block *block)
 {
 	for (size_t i = 0; block && i < THRUM__NARROW_COLUMNS; i++)
 		free(block->narrow[i].far);
+	for (size_t i = 0; block && i < THRUM__RARE_COLUMNS; i++)
+		free(block->own[i]);
 	free(block);
 }
 

@@ -39,15 +39,17 @@ uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id, int64_
 	struct thrum__tasks *block = m->tasks.block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK;
 
-	if (i == 0)
+	if (i == 0) {
 		block->block.narrow[THRUM__NUMBER_OF(tasks, id)].base = (int64_t)(id >> 32 << 32);
+		block->became = block->wake = block->inherited = block->failure =
+			thrum__model_nones;
+	}
 	THRUM__PUT_IN(m, tasks, block, row, id, (int64_t)id);
 	THRUM__PUT_IN(m, tasks, block, row, created, s->time);
 	THRUM__PUT_IN(m, tasks, block, row, start, start);
 	THRUM__PUT_IN(m, tasks, block, row, last, start);
 	THRUM__PUT_OPEN(m, tasks, block, row, end);
-	block->creator[i] = block->parent[i] = block->became[i] = THRUM__NONE;
-	block->wake[i] = block->name[i] = block->inherited[i] = block->failure[i] = THRUM__NONE;
+	block->creator[i] = block->parent[i] = block->name[i] = THRUM__NONE;
 	block->run[i] = block->edge_out[i] = block->edge_in[i] = block->note[i] = THRUM__NONE;
 	block->heir[i] = row;
 	block->lane[i] = s->event->lane;
@@ -179,7 +181,7 @@ static void read_and_wake(struct thrum__model_input *s, uint32_t task, uint32_t 
 		thrum__model_task_hold(m, task);
 		return;
 	}
-	THRUM__TASK(m, task, wake) = THRUM__TASK(m, task, edge_out);
+	THRUM__PUT_RARE(m, task, wake, THRUM__TASK(m, task, edge_out));
 	if (THRUM__TASK(m, task, checks) == 0)
 		begin_at_wake(m, task);
 }
@@ -383,14 +385,14 @@ void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint6
 	if (m->failed)
 		return;
 	set_end(s, task, THRUM__STATE_BECAME);
-	THRUM__TASK(m, task, became) = row;
+	THRUM__PUT_RARE(m, task, became, row);
 	unite_sets(m, task, heir);
 	if (THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SHOULD_RESOLVE;
 	uint32_t name = thrum__model_label(m, task);
 
 	if (name != THRUM__NONE)
-		THRUM__TASK(m, heir, inherited) = name;
+		THRUM__PUT_RARE(m, heir, inherited, name);
 	/* The heir goes on with its creator's work: that is no waking. */
 	if (THRUM__TASK(m, heir, creator) == task && THRUM__TASK(m, heir, parent) != THRUM__NONE) {
 		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SETTLED;

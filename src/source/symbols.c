@@ -24,10 +24,12 @@ void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A file that was opened, or tried in vain. */
 struct file {
@@ -47,9 +49,43 @@ struct symbols {
 	} * texts;
 };
 
+/* Whether a file that a program's file names for its debugging information is in one of the usual places. */
+static bool is_beside(const char *path, const char *name)
+{
+	static const char *const forms[] = {"%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s"};
+	const char *slash = strrchr(path, '/');
+	char place[PATH_MAX];
+	bool is_there = false;
+
+	for (size_t i = 0; slash && i < sizeof forms / sizeof *forms && !is_there; i++) {
+		snprintf(place, sizeof place, forms[i], (int)(slash - path), path, name);
+		is_there = access(place, F_OK) == 0;
+	}
+	return is_there;
+}
+
+/* Finds debugging information as libdw does. But before libdw finds none it loads the library of debuginfod,
+ * which takes longer than all else in most commands, also where the user has set up no server. */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+	const char *path, const char *link, GElf_Word sum, char **found)
+{
+	char real[PATH_MAX];
+	int file = -1;
+
+	if (!getenv("DEBUGINFOD_URLS") && path && link) {
+		file = dwfl_build_id_find_debuginfo(module, data, name, base, path, link, sum,
+			found);
+		if (file >= 0 ||
+			(!is_beside(path, link) &&
+				!(realpath(path, real) && is_beside(real, link))))
+			return file;
+	}
+	return dwfl_standard_find_debuginfo(module, data, name, base, path, link, sum, found);
+}
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 };
 

@@ -515,6 +515,41 @@ static void times_may_lie_far_apart(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Two blocks of tasks: the model needs memory for reasons of failures only in the block that has one. */
+static void what_few_tasks_have_takes_memory_only_there(void **state)
+{
+	const uint32_t failed = THRUM__BLOCK + 5, count = 2 * THRUM__BLOCK;
+	const struct thrum_event failure = EVENT(FAIL, count, OTHER(failed + 1), TEXT("no room"));
+	const struct thrum_event others[] = {
+		EVENT(RESOLVE, count, OTHER(7)),
+		EVENT(LOG, count, TASK(7), TEXT("another")),
+	};
+	struct thrum__model *m;
+	size_t before, after;
+
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	for (uint32_t i = 0; i < count; i++) {
+		struct thrum_event event = CREATE(i, 0, i + 1, TASK);
+
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	}
+	/* It has room for strings and edges from here on. */
+	assert_int_equal(thrum__model_append(m, others, 2), 0);
+	before = thrum__model_memory(m);
+	assert_int_equal(thrum__model_append(m, &failure, 1), 0);
+	after = thrum__model_memory(m);
+	assert_int_equal(after - before, THRUM__COLUMN * sizeof(uint32_t));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t text = THRUM__TASK(m, i, failure);
+
+		assert_string_equal(thrum__model_string(m, text, NULL),
+			i == failed ? "no room" : "");
+		assert_int_equal(THRUM__TASK(m, i, became), THRUM__NONE);
+	}
+	assert_true(thrum__model_is_valid(m));
+	thrum__model_destroy(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +578,7 @@ int main(void)
 		cmocka_unit_test(heirs_get_what_follows),
 		cmocka_unit_test(ids_may_be_anything),
 		cmocka_unit_test(times_may_lie_far_apart),
+		cmocka_unit_test(what_few_tasks_have_takes_memory_only_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

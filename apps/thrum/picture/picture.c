@@ -18,6 +18,13 @@
 #include "trace/file.h"
 #include "trace/load.h"
 
+/* A static program can't load the libraries of any system. */
+#ifdef THRUM_STATIC
+#define MAY_LOAD false
+#else
+#define MAY_LOAD true
+#endif
+
 /* NULL until the library is loaded. */
 static const struct thrum__draw_module *cairo;
 
@@ -29,7 +36,7 @@ static bool load_cairo(void)
 
 	if (cairo)
 		return true;
-	if (!library_find(THRUM__DRAW_MODULE_FILE, path, sizeof(path))) {
+	if (!MAY_LOAD || !library_find(THRUM__DRAW_MODULE_FILE, path, sizeof(path))) {
 		complain("this thrum was built without cairo and pango, and writes only SVG");
 		return false;
 	}
