@@ -93,10 +93,10 @@ verify:
 	@tools/setup build verify
 	@BUILD=$(BUILD) sh tools/verify.sh
 
-# Tests that take hours. STEPS: some of kill, live, verify, mutate and fuzz.
+# Tests that take hours. STEPS: some of kill, live, verify, mutate, first and fuzz.
 STEPS =
 test-slow: all
-	@tools/setup build test verify fuzz
+	@tools/setup build test verify fuzz packages
 	@tools/test-slow $(BUILD) $(STEPS)
 
 format:

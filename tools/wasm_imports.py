@@ -44,7 +44,7 @@ def main():
         data = file.read()
     found = sorted(imports(data))
     wrong = [name for name in found if name not in sys.argv[2:]]
-    print(f"{len(data):,} bytes, imports: {' '.join(found) or 'none'}")
+    print(f"{sys.argv[1]}: {len(data):,} bytes, imports: {' '.join(found) or 'none'}")
     if wrong:
         sys.exit(f"imports too much: {' '.join(wrong)}")
 

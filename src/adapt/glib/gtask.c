@@ -5,7 +5,8 @@
 
 #include "adapt/glib/glib.h"
 
-/* A macro with the name of a function that is wrapped. */
+/* Macros with the names of functions that are wrapped. */
+#undef g_task_set_name
 #undef g_task_set_source_tag
 
 REAL(g_error_matches)
