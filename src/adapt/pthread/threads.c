@@ -43,7 +43,33 @@ struct start {
 	bool is_pools; /* of libuv, which waits for work in it */
 	char label[PLACE_MAX];
 	_Atomic int state; /* an enum start_state */
+	_Atomic bool is_taken;
 };
+
+/* A thread that frees memory gets a heap of its own from the C library, of 64 MB, which it may never need. So
+ * most starts are taken from here. */
+#define STARTS 64
+static struct start starts[STARTS];
+
+static struct start *take_start(void)
+{
+	bool is_taken;
+
+	for (int i = 0; i < STARTS; i++) {
+		is_taken = false;
+		if (atomic_compare_exchange_strong(&starts[i].is_taken, &is_taken, true))
+			return &starts[i];
+	}
+	return malloc(sizeof *starts);
+}
+
+static void give_start(struct start *start)
+{
+	if (start >= starts && start < starts + STARTS)
+		atomic_store(&start->is_taken, false);
+	else
+		free(start);
+}
 
 static void end_thread(void *task)
 {
@@ -86,7 +112,7 @@ static struct start begin_thread(void *argument)
 	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {
 		while (atomic_load(&given->state) == START_NOTING)
 			wait_a_little();
-		free(given);
+		give_start(given);
 	}
 	struct thread *self = thrum__adapt_thread_begin(start.task);
 
@@ -181,7 +207,7 @@ static struct start *make_start(const void *routine, void *argument, const void 
 {
 	if (is_chosen(ADAPTER_PTHREAD))
 		thrum__adapt_start();
-	struct start *start = is_on(ADAPTER_PTHREAD) ? malloc(sizeof *start) : NULL;
+	struct start *start = is_on(ADAPTER_PTHREAD) ? take_start() : NULL;
 
 	if (!start)
 		return NULL;
@@ -207,7 +233,7 @@ static void end_start(struct start *start, bool is_created, const pthread_t *thr
 		atomic_store(&start->state, START_NOTED);
 		return;
 	}
-	free(start);
+	give_start(start);
 }
 
 STAND_IN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
