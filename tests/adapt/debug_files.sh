@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 # Debugging information is found beside a program, too. Where there is none, debuginfod is asked only if the user has
 # set up a server.
+# shellcheck disable=SC1091,SC2154
 set -u
 # shellcheck source=adapt.bash
 . "${0%/*}/adapt.bash"

@@ -254,7 +254,8 @@ def jobs():
     shell.wait_for(rb"status=9")
     # It gets each interrupt from the terminal, and not once more from thrum.
     program = "import signal, time; got = []; signal.signal(2, lambda n, f: got.append(n)); " \
-        "print('be' + 'gan', flush=True); [time.sleep(0.01) for _ in iter(lambda: len(got), 1)]; time.sleep(0.5); exit(40 + len(got))"
+        "print('be' + 'gan', flush=True); [time.sleep(0.01) for _ in iter(lambda: len(got), 1)]; " \
+        "time.sleep(0.5); exit(40 + len(got))"
     shell.send(f"'{THRUM}' record -- python3 -c \"{program}\"\n")
     shell.wait_for(rb"began")
     shell.send("\x03")
