@@ -292,6 +292,13 @@ bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
+bool thrum__why_may_be_gone(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"gone source"};
+
+	return thrum__why_begins_with(model, task, words, 1);
+}
+
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often
  * waited itself, and others have signalled that object since it waits for the leaf. */
 static bool is_needed(const struct thrum__model *model, const struct thrum__why_path *path)

@@ -545,7 +545,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf) ||
-		is_closed_twice(model, path->leaf))
+		thrum__why_may_be_gone(model, path->leaf) || is_closed_twice(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }
