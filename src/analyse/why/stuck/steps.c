@@ -88,11 +88,11 @@ void thrum__why_add_failure(struct thrum__finding *finding, const struct thrum__
 static void add_failed_last(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t leaf)
 {
-	static const char *const words[] = {"unread data of"};
+	static const char *const words[] = {"unread data of", "data so far unread of"};
 	const struct thrum__model *model = search->model;
 	uint32_t lane = THRUM__TASK(model, leaf, lane), task, timer;
 
-	if (!thrum__why_begins_with(model, leaf, words, 1))
+	if (!thrum__why_begins_with(model, leaf, words, 2))
 		return;
 	task = thrum__why_failed_last(model, lane);
 	if (task != THRUM__NONE) {
