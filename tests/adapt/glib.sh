@@ -53,10 +53,10 @@ has glib_hang why 'settle_account.* never resolves'
 has glib_hang why 'settle_account'
 
 # A loop within a callback.
-blocked='unread data of socket [0-9]+, blocked within the callback (on_letter|glib_inner\+0x)'
+blocked='(unread data|data so far unread) of socket [0-9]+, blocked within the callback (on_letter|glib_inner\+0x)'
 same glib_inner "$programs/glib_inner"
-has glib_inner why "^never resolved \(likely\): .$blocked"
-has glib_inner why 'Waits for .unread data of .*which waits for the loop of (ask_again|glib_inner\+0x)'
+has glib_inner why "^never resolved \(possible\): .$blocked"
+has glib_inner why 'Waits for .data so far unread of .*which waits for the loop of (ask_again|glib_inner\+0x)'
 same glib_turns "$programs/glib_inner" turns
 has glib_turns why "Waits for .$blocked"
 has glib_turns why 'which waits for the loop of (take_turns|on_letter|glib_inner\+0x)'

@@ -57,6 +57,7 @@ static __thread struct {
 		int depth;
 		unsigned pushed; /* contexts */
 		bool is_blocked; /* it waits for a loop that it runs */
+		uint32_t deeds;  /* see thrum__adapt_glib_runs_source */
 		thrum_task loop; /* that it runs turn by turn; or NONE */
 		thrum_task before;
 	} runs[RUNS_MAX];
@@ -96,6 +97,7 @@ static void end_run(void)
 	thrum_task loop = thread.runs[top].loop;
 
 	unblock(top);
+	thrum__adapt_glib_ran_source(thread.runs[top].hook->cell, thread.runs[top].deeds);
 	if (loop) {
 		thrum_task_resolve(loop);
 		thrum_task_read(thrum_task_current(), loop);
@@ -117,7 +119,7 @@ static void begin_run(const struct hook *hook)
 		end_run();
 	if (thread.count == RUNS_MAX)
 		return;
-	thrum__adapt_glib_runs_source(hook->cell);
+	thread.runs[thread.count].deeds = thrum__adapt_glib_runs_source(hook->cell);
 	thread.runs[thread.count].is_blocked = false;
 	thread.runs[thread.count].loop = THRUM_TASK_NONE;
 	thread.runs[thread.count].hook = hook;

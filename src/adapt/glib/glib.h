@@ -55,8 +55,12 @@ void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_
 void *thrum__adapt_glib_kind(const void *function);
 /* A source is attached, in the run of another one of the kind `parent`; NULL: in none. */
 void thrum__adapt_glib_came_in(struct cell *, void *data, void *parent, const void *caller);
-/* It is about to run. */
-void thrum__adapt_glib_runs_source(struct cell *);
+/* It is about to run. Returns a number for its end. */
+uint32_t thrum__adapt_glib_runs_source(struct cell *);
+/* It has run. */
+void thrum__adapt_glib_ran_source(const struct cell *, uint32_t number);
+/* The calling thread does something that others may wait for. */
+void thrum__adapt_glib_acts(void);
 /* It ends. */
 void thrum__adapt_glib_source_ends(struct cell *);
 /* A source is due at a time that isn't followed. */

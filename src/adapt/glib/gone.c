@@ -2,7 +2,9 @@
 /*
  * Sources that are gone. A task, or a thread that waits for a condition, may need a source that somebody
  * removed, or that isn't attached again as it was before. That is told only if nothing happens any more but
- * that timeouts come round: all other threads wait, and nothing comes from outside.
+ * that timeouts come round: all other threads wait, and nothing comes from outside, nor a signal. A timeout
+ * that did something once may do it again. One that never did may count its rounds, or wait for its time: so
+ * it has to come often, and the finding is but possible.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +20,7 @@
 #define PARENTS 4               /* in whose runs others were attached */
 #define HABIT 2                 /* so often a source was attached before */
 #define LIMITS 3                /* so often one was removed before it came */
-#define ROUNDS 2                /* so often each timeout came since anything else happened */
+#define ROUNDS 20               /* so often each timeout came since anything else happened */
 #define OPEN_MAX 32u            /* tasks; more are not noted */
 #define VOICES 16u              /* conditions; more are not noted */
 #define REFERS_MAX 16           /* words of a source's data that are searched for a task */
@@ -34,6 +36,7 @@ static struct kind {
 	_Atomic uint32_t rounds, turn;    /* how often timeouts came in this turn */
 	_Atomic uint32_t ended;           /* a number that grows with each end */
 	_Atomic bool has_run;             /* the one that ended last ran before */
+	_Atomic bool has_acted;           /* one did something in a run */
 	_Atomic bool is_asked;            /* one was attached outside of all runs */
 	struct kind *_Atomic parents[PARENTS];
 } kinds[KINDS];
@@ -51,12 +54,32 @@ static _Atomic uint32_t turn; /* grows with all that happens but timeouts that c
 static _Atomic int64_t changed;
 static _Atomic uint64_t told;
 
+/* Grows with all that the calling thread does. */
+static __thread uint32_t deeds __attribute__((tls_model("initial-exec")));
+
 static void change(void)
 {
+	deeds++;
 	atomic_fetch_add(&turn, 1);
 	atomic_store_explicit(&changed, rough_time(), memory_order_relaxed);
 	resolve_told(&told);
 }
+
+void thrum__adapt_glib_acts(void)
+{
+	change();
+}
+
+/* A timeout that asks for the time may wait for it. */
+#define ASK(name) \
+	REAL(name) \
+	STAND_IN gint64 name(void) \
+	{ \
+		deeds++; \
+		return real_##name(CALLER)(); \
+	}
+ASK(g_get_monotonic_time)
+ASK(g_get_real_time)
 
 void *thrum__adapt_glib_kind(const void *function)
 {
@@ -112,7 +135,7 @@ void thrum__adapt_glib_came_in(struct cell *cell, void *data, void *parent, cons
 		atomic_store(&kind->is_asked, true);
 }
 
-void thrum__adapt_glib_runs_source(struct cell *cell)
+uint32_t thrum__adapt_glib_runs_source(struct cell *cell)
 {
 	struct kind *kind = cell->kind;
 	bool is_first = !cell->has_run;
@@ -122,13 +145,22 @@ void thrum__adapt_glib_runs_source(struct cell *cell)
 	if (is_first || !cell->is_timeout)
 		change();
 	if (!kind || !cell->is_attached)
-		return;
+		return deeds;
 	atomic_fetch_add(&kind->came, 1);
 	if (is_first && cell->is_timeout)
 		atomic_fetch_sub(&kind->fresh, 1);
 	if (atomic_exchange(&kind->turn, now) != now)
 		atomic_store(&kind->rounds, 0);
 	atomic_fetch_add(&kind->rounds, 1);
+	return deeds;
+}
+
+void thrum__adapt_glib_ran_source(const struct cell *cell, uint32_t before)
+{
+	struct kind *kind = cell->kind;
+
+	if (kind && deeds != before)
+		atomic_store(&kind->has_acted, true);
 }
 
 void thrum__adapt_glib_source_ends(struct cell *cell)
@@ -161,6 +193,7 @@ static void look(const struct looking *);
 
 void thrum__adapt_glib_opened(void *task, thrum_task id)
 {
+	change();
 	for (uint32_t i = 0; i < OPEN_MAX; i++) {
 		GTask *none = NULL;
 
@@ -174,6 +207,7 @@ void thrum__adapt_glib_opened(void *task, thrum_task id)
 
 void thrum__adapt_glib_closed(const void *task)
 {
+	change();
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
 		if (atomic_load_explicit(&open_tasks[i].task, memory_order_relaxed) == task) {
 			atomic_store(&open_tasks[i].id, 0);
@@ -200,6 +234,7 @@ void thrum__adapt_glib_signals(const void *condition)
 	const void *none = NULL;
 	const void *_Atomic *voice = &voices[(uintptr_t)condition / 16 % VOICES];
 
+	change();
 	if (LIKELY(atomic_load_explicit(voice, memory_order_relaxed) == condition))
 		return;
 	atomic_compare_exchange_strong(voice, &none, condition);
@@ -218,7 +253,7 @@ static bool may_go_on(const struct kind *kind, uint32_t now)
 		return false;
 	if (atomic_load(&kind->came) == 0)
 		return atomic_load(&kind->made) - atomic_load(&kind->live) < LIMITS;
-	return fresh > 0 || atomic_load(&kind->turn) != now ||
+	return fresh > 0 || atomic_load(&kind->has_acted) || atomic_load(&kind->turn) != now ||
 		atomic_load(&kind->rounds) < ROUNDS * timeouts;
 }
 
@@ -226,7 +261,7 @@ static bool do_all_rest(const struct looking *looking)
 {
 	uint32_t now = atomic_load(&turn);
 
-	if (atomic_load(&are_more) || atomic_load(&is_strange) ||
+	if (atomic_load(&are_more) || atomic_load(&is_strange) || thrum__adapt_had_handlers() ||
 		rough_time() - atomic_load(&changed) < LONG)
 		return false;
 	for (uint32_t i = 0; i < KINDS; i++)
@@ -315,13 +350,24 @@ static const struct kind *find_ended(const GTask *task)
 	return last && (!is_any_left || is_removed(last)) ? last : NULL;
 }
 
-/* Makes the task of the missing source. */
+/* Whether timeouts go on. */
+static bool are_ticking(void)
+{
+	for (uint32_t i = 0; i < KINDS; i++)
+		if (atomic_load(&kinds[i].timeouts) > 0)
+			return true;
+	return false;
+}
+
+/* Makes the task of the missing source. If timeouts go on, it is a "gone source", which why tells as
+ * possible. */
 static thrum_task tell(const struct kind *kind)
 {
 	const void *remover = atomic_load(&kind->remover), *attacher = atomic_load(&kind->attacher);
 	char label[2 * PLACE_MAX + 40];
 
-	thrum__adapt_label(label, "source", atomic_load(&kind->function));
+	thrum__adapt_label(label, are_ticking() ? "gone source" : "source",
+		atomic_load(&kind->function));
 	if (is_removed(kind))
 		thrum__adapt_label(label + strlen(label), ", removed by", remover);
 	else
@@ -340,8 +386,9 @@ static void wait_for(thrum_task waiter, const struct kind *kind)
 	thrum_task_wait(waiter, atomic_load(&told));
 }
 
-/* Threads that wait for a condition which runs of sources signal. */
-static void tell_threads(const struct kind *kind)
+/* The first thread, if it waits for a condition which runs of sources signal. Others may be workers, which
+ * wait for their next job. */
+static void tell_first_thread(const struct kind *kind)
 {
 	for (uint32_t i = 0; i < VOICES && kind; i++) {
 		const void *condition = atomic_load(&voices[i]);
@@ -350,7 +397,7 @@ static void tell_threads(const struct kind *kind)
 		thrum_task waited = object ? atomic_load(&object->task) : THRUM_TASK_NONE;
 
 		for (struct thread *t = thrum__adapt_threads(); t && waited; t = t->next)
-			if (atomic_load(&t->tid) && t != thrum__adapt_self &&
+			if (atomic_load(&t->tid) == (uint32_t)getpid() && t != thrum__adapt_self &&
 				atomic_load(&t->waited) == waited)
 				wait_for(atomic_load(&t->task), kind);
 	}
@@ -371,5 +418,5 @@ static void look(const struct looking *looking)
 	}
 	/* A condition tells less than a task about who is awaited. */
 	if (!atomic_load(&told) && rough_time() - atomic_load(&changed) >= 2 * LONG)
-		tell_threads(habit);
+		tell_first_thread(habit);
 }

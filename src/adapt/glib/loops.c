@@ -59,6 +59,7 @@ STAND_IN void g_main_loop_quit(GMainLoop *loop)
 	struct quit *quit = quit_of(loop);
 
 	if (loop && is_chosen(ADAPTER_GLIB)) {
+		thrum__adapt_glib_acts();
 		atomic_store(&quit->loop, NULL);
 		atomic_store(&quit->caller, CALLER);
 		atomic_store(&quit->loop, loop);

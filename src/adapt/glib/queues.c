@@ -58,6 +58,8 @@ static void put(const GAsyncQueue *queue)
 	struct object *object = queue && is_on(ADAPTER_GLIB) ? thrum__adapt_object((uintptr_t)queue)
 							     : NULL;
 
+	if (queue && thrum__adapt_glib_is_in_run())
+		thrum__adapt_glib_acts();
 	if (object)
 		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
 }

@@ -230,7 +230,10 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 	char label[CALL_MAX + 2 * PLACE_MAX + 40];
 	const void *place = atomic_load(&one->place);
 
-	thrum__adapt_put_call(label, "unread data of", fd);
+	/* A timer of the loop that its callback runs may end that: why says that it is possible. */
+	thrum__adapt_put_call(label,
+		words == blocked && others->origins ? "data so far unread of" : "unread data of",
+		fd);
 	thrum__adapt_label(label + strlen(label), words, place);
 	if (words == blocked) {
 		place = atomic_load(&one->runner);

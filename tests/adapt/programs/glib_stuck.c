@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* It hangs as its first argument says, in GLib's locks, queues and loops; unless there is a second one. */
 #include <gio/gio.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +22,13 @@ static gboolean quit(gpointer which)
 
 /* ---- Mutexes ----------------------------------------------------------------------------------- */
 
+/* The other thread has taken it. */
+static gint has_second;
+
 static gpointer take_other(gpointer data)
 {
 	g_mutex_lock(&second);
+	g_atomic_int_set(&has_second, 1);
 	g_usleep(10000);
 	if (!is_fine) {
 		g_mutex_lock(&first);
@@ -39,7 +44,8 @@ static gboolean take_both(gpointer data)
 
 	(void)data;
 	g_mutex_lock(&first);
-	g_usleep(10000);
+	while (!is_fine && !g_atomic_int_get(&has_second))
+		g_usleep(1000);
 	g_mutex_lock(&second);
 	g_mutex_unlock(&second);
 	g_mutex_unlock(&first);
@@ -326,6 +332,90 @@ static void run_orders(void)
 	g_thread_join(thread);
 }
 
+/* ---- Healthy programs that come near to these ---------------------------------------------------- */
+
+/* Its work ends early. */
+static gboolean start_order(gpointer data)
+{
+	g_timeout_add(3, tell_done, data);
+	return ++count < 4;
+}
+
+/* Starts orders now and then. */
+static gboolean start_rarely(gpointer data)
+{
+	if (rounds++ % 200 < 3)
+		g_timeout_add(4, tell_done, data);
+	return G_SOURCE_CONTINUE;
+}
+
+static void run_acting(void)
+{
+	run_job();
+	g_timeout_add(5, start_rarely, NULL);
+	g_main_loop_run(loop);
+}
+
+/* A worker waits for its next job. */
+static gpointer take_jobs(gpointer data)
+{
+	g_mutex_lock(&first);
+	while (rounds >= 0)
+		g_cond_wait(&done, &first);
+	g_mutex_unlock(&first);
+	return data;
+}
+
+static void run_idle(void)
+{
+	g_thread_new("worker", take_jobs, NULL);
+	g_timeout_add(5, start_order, NULL);
+	g_timeout_add(20, on_round, NULL);
+	g_main_loop_run(loop);
+}
+
+/* A job that a signal ends. */
+static void end_job(int number)
+{
+	(void)number;
+	rounds = -1;
+}
+
+static void run_signalled(void)
+{
+	signal(SIGUSR1, end_job);
+	run_job();
+	g_timeout_add(5, start_order, NULL);
+	g_main_loop_run(loop);
+}
+
+/* A timeout waits for its time. */
+static gboolean on_deadline(gpointer deadline)
+{
+	if (g_get_monotonic_time() > *(gint64 *)deadline)
+		g_task_return_boolean(job, TRUE);
+	return G_SOURCE_CONTINUE;
+}
+
+static void run_limited(void)
+{
+	gint64 deadline = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+
+	run_job();
+	g_timeout_add(5, start_order, NULL);
+	g_timeout_add(10, on_deadline, &deadline);
+	g_main_loop_run(loop);
+}
+
+/* A timeout comes seldom, and may count its rounds. */
+static void run_counted(void)
+{
+	job = g_task_new(NULL, NULL, on_job_done, loop);
+	g_timeout_add(5, start_order, NULL);
+	g_timeout_add(250, on_round, NULL);
+	g_main_loop_run(loop);
+}
+
 /* ---- Contexts that nobody runs ------------------------------------------------------------------ */
 
 static gpointer run_context(gpointer context)
@@ -386,7 +476,9 @@ static const struct {
 	{"consumer", run_consumer}, {"early", run_early}, {"wrong", run_wrong},
 	{"ticks", run_ticks}, {"late", run_late}, {"removed", run_removed}, {"steps", run_steps},
 	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders},
-	{"unrun", run_unrun}, {"default", run_unrun_default}, {"iterated", run_iterated}};
+	{"acting", run_acting}, {"idle", run_idle}, {"signalled", run_signalled},
+	{"counted", run_counted}, {"limited", run_limited}, {"unrun", run_unrun},
+	{"default", run_unrun_default}, {"iterated", run_iterated}};
 
 int main(int argc, char **argv)
 {

@@ -278,8 +278,8 @@ bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"one-shot watch of", "wait for ended process",
 		"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
-		"unread data of", "release of file lock", "removal of lock file", "free thread of",
-		"pop of the main context"};
+		"unread data of", "data so far unread of", "release of file lock",
+		"removal of lock file", "free thread of", "pop of the main context"};
 
 	return thrum__why_came_before(model, task) ||
 		thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
@@ -288,6 +288,13 @@ bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"SIGUSR1 that came", "SIGUSR2 that came", "SIGRTMIN+"};
+
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
+bool thrum__why_may_be_gone(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"gone source", "data so far unread of"};
 
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }

@@ -88,11 +88,11 @@ void thrum__why_add_failure(struct thrum__finding *finding, const struct thrum__
 static void add_failed_last(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t leaf)
 {
-	static const char *const words[] = {"unread data of"};
+	static const char *const words[] = {"unread data of", "data so far unread of"};
 	const struct thrum__model *model = search->model;
 	uint32_t lane = THRUM__TASK(model, leaf, lane), task, timer;
 
-	if (!thrum__why_begins_with(model, leaf, words, 1))
+	if (!thrum__why_begins_with(model, leaf, words, 2))
 		return;
 	task = thrum__why_failed_last(model, lane);
 	if (task != THRUM__NONE) {
@@ -545,7 +545,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf) ||
-		is_closed_twice(model, path->leaf))
+		thrum__why_may_be_gone(model, path->leaf) || is_closed_twice(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }

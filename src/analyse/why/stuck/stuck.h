@@ -74,6 +74,8 @@ bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
 /* Whether it is a signal that came before a task waited for it. Nobody knows whether its handler has done all
  * that there was to do. */
 bool thrum__why_came_before(const struct thrum__model *, uint32_t task);
+/* Whether it is a source that is gone, or one that is blocked, while timeouts go on that may help. */
+bool thrum__why_may_be_gone(const struct thrum__model *, uint32_t task);
 
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
