@@ -35,7 +35,8 @@ has wrong why 'source for the main loop of [^ ]*, while the loop around it was q
 has ticks why 'source for the main loop of (on_tick|glib_stuck\+0x)'
 ended='which has ended, attached by'
 place='(main|run_[a-z]*|glib_stuck\+0x)'
-has removed why "export: Waits for .gone source (finish_job|glib_stuck\+0x)[^ ]*, removed by (stop_other|glib_stuck\+0x)"
+removed='removed by (stop_other|glib_stuck\+0x)'
+has removed why "export: Waits for .gone source (finish_job|glib_stuck\+0x)[^ ]*, $removed"
 has steps why "export: Waits for .gone source (do_step|glib_stuck\+0x)[^ ]*, $ended $place"
 has started why "export: Waits for .gone source (on_step|glib_stuck\+0x)[^ ]*, $ended (start_step|glib_stuck)"
 has orders why "Waits for .gone source (tell_done|glib_stuck\+0x)[^ ]*, $ended (take_order|glib_stuck)"
