@@ -436,6 +436,30 @@ static bool is_call_for_outside(const struct thrum__model *model, uint32_t task)
 		thrum__why_is_in_call(model, task);
 }
 
+/* Whether a thread that serves others waits for its next job, and so does another one of its pool: each by a
+ * condition of its own, or all by one. There is nothing to do, for however long. */
+static bool is_idle_pool(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	if (!last[-1].is_served || !is_idle_worker(search, path))
+		return false;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_ACTED) {
+		struct thrum__analyse_waits waits;
+
+		if (task == last->task || !thrum__why_is_alike(search, task, last->task))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 &&
+			(waits.waits[0].on == path->leaf ||
+				thrum__why_is_alike(search, waits.waits[0].on, path->leaf)) &&
+			model->end - waits.waits[0].since >= (model->end - last->wait.since) / 2)
+			return true;
+	}
+	return false;
+}
+
 bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -466,7 +490,8 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	/* Few of a server's waits are recorded if its clients are fast. */
 	if (count < PEERS_FEW)
 		count += count_served(model, last->task, &longest);
-	return count >= PEERS_FEW && (model->end - last->wait.since) / LONGER > longest;
+	return count >= PEERS_FEW && (model->end - last->wait.since) / LONGER > longest &&
+		!is_idle_pool(search, path);
 }
 
 /* Whether some task of a path may wait for as long as somebody outside likes. */
