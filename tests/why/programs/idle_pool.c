@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Workers get jobs by conditions of their own. A dispatcher and a poller give jobs to one of them, which
- * hands some on to the other one. Then nothing comes any more. If the first is no worker but a writer, the other one
- * waits for what it should have written. In the twin both are workers, and have nothing to do.
+ * hands some on to the other one. Then nothing comes any more. If the first is no worker but a writer, the
+ * other one waits for what it should have written. In the twin both are workers, and have nothing to do.
  */
 #include "timetable.h"
 
