@@ -26,14 +26,14 @@ LINK = --target=wasm32-wasi -mexec-model=reactor -lc-printscan-no-floating-point
 all: $(FOLDER)/core.wasm $(FOLDER)/unlzma.wasm
 
 $(FOLDER)/unlzma.wasm: apps/web/unlzma.c tools/wasm.mk
-	clang-14 --target=wasm32 -std=c11 -Wall -Wextra -Os -ffreestanding -nostdlib \
+	clang --target=wasm32 -std=c11 -Wall -Wextra -Os -ffreestanding -nostdlib \
 		-Wl,--no-entry,--strip-all,-z,stack-size=4096 $< -o $@
 
 $(FOLDER)/core.wasm: $(OBJECTS)
-	clang-14 $(LINK) $^ -o $@
+	clang $(LINK) $^ -o $@
 
 $(FOLDER)/%.o: %.c tools/wasm.mk
 	@mkdir -p $(@D)
-	clang-14 $(FLAGS) $(if $(filter $(HOT),$<),-Os,-Oz) -MMD -MP -c $< -o $@
+	clang $(FLAGS) $(if $(filter $(HOT),$<),-Os,-Oz) -MMD -MP -c $< -o $@
 
 -include $(OBJECTS:.o=.d)
