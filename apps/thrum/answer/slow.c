@@ -303,6 +303,11 @@ static bool is_wanted(const void *wanted, const char *label, size_t size)
 	return size > 0 && label_matches(wanted, label, size);
 }
 
+static bool names_function(const void *function, const char *label, size_t size)
+{
+	return size > 0 && label_names(function, label);
+}
+
 static int no_such_label(const char *label, const char *path)
 {
 	char shown[300], *end;
@@ -348,6 +353,10 @@ int why_slow(const struct load *load, const struct slow_options *options)
 
 	found = thrum__slow_answer_make(load->model, is_wanted, options->label,
 		percents[options->percentile], &slow.answer);
+	/* A recorded function's tasks are labelled "work load, then on_loaded". */
+	if (found == 0)
+		found = thrum__slow_answer_make(load->model, names_function, options->label,
+			percents[options->percentile], &slow.answer);
 	if (found == 0 && !options->flame && !options->folded)
 		found = thrum__slow_answer_at(load->model, is_wanted, options->label,
 			percents[options->percentile], &slow.answer);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "line/match.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -18,6 +19,21 @@ bool label_matches(const char *wanted, const char *label, size_t size)
 		return false;
 	pattern[thrum__analyse_label_pattern(label, size, pattern)] = '\0';
 	return fnmatch(wanted, pattern, FNM_CASEFOLD) == 0;
+}
+
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool label_names(const char *function, const char *label)
+{
+	size_t size = strlen(function);
+
+	for (const char *at = label; size > 0 && (at = strstr(at, function)); at++)
+		if ((at == label || !is_of_name(at[-1])) && !is_of_name(at[size]))
+			return true;
+	return false;
 }
 
 bool pattern_matches(const char *wanted, const char *pattern, size_t size)

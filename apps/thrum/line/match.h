@@ -10,6 +10,10 @@
  * ASCII; or, if `wanted` has a #, by the label's pattern: "port-#" matches "port-7". */
 bool label_matches(const char *wanted, const char *label, size_t size);
 
+/* Returns whether a function's name is a word of a label, which ends in NUL: "load" of "work load, then
+ * on_loaded". */
+bool label_names(const char *function, const char *label);
+
 /* Returns whether `wanted` matches the pattern of several labels: by fnmatch(3), or because it is
  * one of these labels ("port-7"). */
 bool pattern_matches(const char *wanted, const char *pattern, size_t size);

@@ -159,12 +159,34 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 		thrum__slow_part_add(walk, piece, from, to, doing, other);
 }
 
+/* Whether a lane's thread was blocked just before a time, and had not nothing to do. */
+static bool was_blocked(const struct thrum__slow_walk *walk, uint32_t lane, int64_t before)
+{
+	const struct thrum__slices *all = &walk->paths->suspensions;
+	uint32_t i = thrum__slow_rows_before(walk->model, all, lane, before,
+		thrum__slow_suspension_start);
+
+	return i > all->first[lane] && !is_idle(walk->model, all->rows[i - 1]);
+}
+
+/* Adds parts for a time between two runs. A blocked thread that goes on with the same task had it all the
+ * time. */
+static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, const uint32_t tasks[2], int64_t from, int64_t to, int doing)
+{
+	if (doing >= THRUM__DOING_READY && tasks[0] == tasks[1] && tasks[0] != piece->task &&
+		!thrum__slow_is_ground(walk->model, tasks[0]) && was_blocked(walk, lane, to))
+		add_run(walk, piece, lane, tasks[0], from, to, doing);
+	else
+		add_pause(walk, piece, lane, from, to);
+}
+
 void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to, int doing)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->lane_runs;
-	uint32_t i, looked = 0;
+	uint32_t i, looked = 0, later = THRUM__NONE;
 
 	if (from >= to)
 		return;
@@ -176,16 +198,19 @@ void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slo
 	for (; i > runs->first[lane] && from < to && looked < RUNS_MAX; looked++) {
 		uint32_t run = runs->rows[--i];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+		uint32_t task = THRUM__RUN(model, run, task);
 
 		if (end <= from)
 			break;
 		end = end < to ? end : to;
 		start = start > from ? start : from;
 		if (end < to)
-			add_pause(walk, piece, lane, end, to);
+			add_between(walk, piece, lane, (const uint32_t[]){task, later}, end, to,
+				doing);
 		if (start < end)
-			add_run(walk, piece, lane, THRUM__RUN(model, run, task), start, end, doing);
+			add_run(walk, piece, lane, task, start, end, doing);
 		to = start < to ? start : to;
+		later = task;
 	}
 	if (looked == RUNS_MAX)
 		thrum__slow_part_add(walk, piece, from, to, doing, THRUM__NONE);
