@@ -73,12 +73,22 @@ enum {
 	PROCESS_DEAD /* nothing can happen in it any more */
 };
 
+/* Whether a lane is a thread of libuv's own pool. A loop that has nothing left has given it nothing to do. */
+static bool is_pool_thread(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	static const char *const own[] = {"thread libuv"};
+
+	return thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own);
+}
+
 /* Whether a lane of this process can still do something, and whether one can't: of all lanes if the
  * process is NONE. */
 static void look_at_process(const struct thrum__search *search, uint32_t process, bool *is_alive,
 	bool *is_blocked)
 {
 	const struct thrum__model *model = search->model;
+
+	bool has_pool = false, is_over = false;
 
 	*is_alive = *is_blocked = false;
 	for (uint32_t i = 0; i < model->lane_count; i++) {
@@ -87,11 +97,16 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 		if ((process != THRUM__NONE && lane->process != process) ||
 			!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
-		if (is_deadlocked(model, lane) || is_blocked_for_good(search, lane))
+		if (is_deadlocked(model, lane))
+			*is_blocked = is_over = true;
+		else if (is_blocked_for_good(search, lane))
 			*is_blocked = true;
+		else if (is_pool_thread(model, lane))
+			has_pool = true;
 		else
 			*is_alive = true;
 	}
+	*is_alive |= has_pool && !is_over;
 }
 
 /* Looks whether anything can still happen in the program. */
