@@ -15,6 +15,8 @@ for case in own input child full stray anew behind parent \
 	napping aside moved nods nods_feeds nightly nightly_run buffered wake; do
 	soon "fine-$case" "$programs/ends" "$case" fine
 done
+soon kept "$programs/kept_end"
+soon fine-kept "$programs/kept_end" fine
 for case in nothing limit room stopped traced; do
 	soon "returns-$case" "$programs/returns" "$case"
 done
@@ -33,6 +35,8 @@ hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), sta
 hangs behind '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs parent '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs kept '\(sorter\)[^:]*: Waits for .process [0-9]* \(preview\), whose descriptor [0-9]* writes to its pipe'
+[[ ! -e fine-kept.thrum ]] || has fine-kept why '^no findings'
 # The place where the process itself waits.
 has behind why '\(filter\)[^:]*: Waits for [^[]*\[.*ends\.c:[0-9]* (read_all|start_filter)'
 hangs masked 'process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by process [0-9]* \(worker\)'

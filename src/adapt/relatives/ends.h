@@ -147,8 +147,9 @@ thrum_task thrum__adapt_ends_make_place(struct wait *, const struct look *, pid_
 	const char *verb);
 /* Names a process that has an end. Returns the place behind it. */
 char *thrum__adapt_ends_put_holder(char *to, const struct look *, pid_t process);
-/* Names one that should write to a pipe, and what its streams hold back. Returns the place behind it. */
-char *thrum__adapt_ends_put_writer(char *to, pid_t process, uint64_t inode);
+/* Names one that should write to a pipe, its role, and what its streams hold back. Returns the place behind
+ * it. */
+char *thrum__adapt_ends_put_writer(char *to, pid_t process, uint64_t inode, const char *role);
 /* Records that the wait's source waits for a process, and why, if that can't do anything for it. */
 void thrum__adapt_ends_tell(struct wait *, const struct look *, pid_t process);
 /* Makes that of a signal that lets a stopped process go on. */

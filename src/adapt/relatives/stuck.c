@@ -530,7 +530,7 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 		}
 		if (!(telling->made >> i & 1)) {
 			*thrum__adapt_ends_put_writer(label, process,
-				reads ? relative->end.inode : 0) = '\0';
+				reads ? relative->end.inode : 0, "") = '\0';
 			telling->tasks[i] = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK,
 				label, telling->wait->caller);
 			telling->made |= UINT32_C(1) << i;

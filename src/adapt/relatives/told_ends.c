@@ -15,12 +15,12 @@ char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t proc
 				     : thrum__adapt_put_process(to, process);
 }
 
-char *thrum__adapt_ends_put_writer(char *to, pid_t process, uint64_t inode)
+char *thrum__adapt_ends_put_writer(char *to, pid_t process, uint64_t inode, const char *role)
 {
 	int fd;
 	size_t size = thrum__adapt_stream_holds_back(process, inode, &fd);
 
-	to = thrum__adapt_put_process_name(to, process);
+	to = stpcpy(thrum__adapt_put_process_name(to, process), role);
 	if (size > 0) {
 		to = thrum__adapt_put_number(stpcpy(to, ", which has "), size);
 		to = stpcpy(to, size == 1 ? " unflushed byte" : " unflushed bytes");
@@ -153,15 +153,33 @@ static uint64_t read_inode(const struct look *look)
 	return S_ISSOCK(file.st_mode) ? thrum__adapt_pipe_peer(look->fd) : file.st_ino;
 }
 
-/* Makes the task of a process, at the place where it waits, if it does so in vain and that is known. */
-static thrum_task make_process(struct wait *wait, const struct look *look, const struct step *step)
+/* Names the descriptor for whose end a process waits; nothing if it waits for something else. */
+static void put_end(char to[80], const struct step *waiter, pid_t holder)
 {
-	char label[PROCESS_TEXT + PLACE_MAX + 80];
+	if (!waiter || waiter->holder.process != holder || !waiter->end.inode) {
+		*to = '\0';
+		return;
+	}
+	to = thrum__adapt_put_number(stpcpy(to, ", whose descriptor "),
+		(uint64_t)waiter->holder.at);
+	strcpy(to,
+		waiter->end.is_socket        ? " is the other end"
+			: waiter->end.writes ? " writes to its pipe"
+					     : " reads from its pipe");
+}
+
+/* Makes the task of a process, at the place where it waits, if it does so in vain and that is known. waiter:
+ * the process that waits for it; NULL: this one. */
+static thrum_task make_process(struct wait *wait, const struct look *look, const struct step *step,
+	const struct step *waiter)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 160], role[80];
 	bool is_other = step->is_vain && step->process != look->self;
 	const void *caller = is_other ? thrum__adapt_waits_in(look->self, step->process) : NULL;
 
+	put_end(role, waiter, step->process);
 	if (is_other)
-		*thrum__adapt_ends_put_writer(label, step->process, read_inode(look)) = '\0';
+		*thrum__adapt_ends_put_writer(label, step->process, read_inode(look), role) = '\0';
 	else
 		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
 	return thrum__adapt_ends_make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
@@ -217,7 +235,7 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 		const struct step *step = &steps[i];
 		thrum_task awaited, place;
 
-		task = make_process(wait, look, step);
+		task = make_process(wait, look, step, i > 0 ? step - 1 : NULL);
 		awaited = make_awaited(wait, look, step);
 		if (awaited)
 			next = awaited;
