@@ -247,7 +247,9 @@ static bool is_at_end(const struct thrum__slow_walk *walk, const struct thrum__s
 static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
 {
-	if (from < to && thrum__slow_walk_message(walk, piece, from, to))
+	if (from < to &&
+		(thrum__slow_walk_message(walk, piece, from, to) ||
+			thrum__slow_walk_pool(walk, piece, from, to)))
 		return;
 	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
