@@ -510,7 +510,7 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	return fill_text(&f, text);
 }
 
-/* The task to name beside a finding's own: of a deadlock one that has part in it, else the other of the cause. */
+/* The task to name beside a finding's own: one that has part in a deadlock, or the other of the cause. */
 static uint32_t second_of(const struct thrum__finding *finding)
 {
 	if (finding->class != THRUM__FINDING_DEADLOCK)
