@@ -510,13 +510,26 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	return fill_text(&f, text);
 }
 
-/* Fills in a text that belongs to no step and names one task, and perhaps the other task of the cause. */
+/* The task to name beside a finding's own: one that has part in a deadlock, or the other of the cause. */
+static uint32_t second_of(const struct thrum__finding *finding)
+{
+	if (finding->class != THRUM__FINDING_DEADLOCK)
+		return finding->steps[0].other;
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		const struct thrum__step *step = &finding->steps[i];
+
+		if (step->task != finding->task && step->kind != THRUM__STEP_NEVER_RESOLVED &&
+			step->kind != THRUM__STEP_BEHIND)
+			return step->task;
+	}
+	return THRUM__NONE;
+}
+
+/* Fills in a text that belongs to no step and names one task, and perhaps a second. */
 static size_t fill_about(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task, const char *text, char *to, size_t size)
 {
-	struct thrum__step about = {.task = task,
-		.other = finding->steps[0].other,
-		.edge = THRUM__NONE};
+	struct thrum__step about = {.task = task, .other = second_of(finding), .edge = THRUM__NONE};
 	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
 	return fill_text(&f, text);
@@ -528,7 +541,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	static const char *const words[] = {
 		[THRUM__FINDING_LOST_WAKE_UP] =
 			"“$t” never resolves: the signal it needs came before the wait",
-		[THRUM__FINDING_DEADLOCK] = "“$t” is in a cycle of waits",
+		[THRUM__FINDING_DEADLOCK] = "“$t” is in a cycle of waits[ with “$o”]",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
@@ -574,7 +587,7 @@ size_t thrum__words_finding_title(const struct thrum__model *model,
 			to, size);
 	case THRUM__FINDING_DEADLOCK:
 		return fill_about(model, finding, finding->task,
-			"Deadlock: “$t” is in a cycle of waits", to, size);
+			"Deadlock: “$t” is in a cycle of waits[ with “$o”]", to, size);
 	case THRUM__FINDING_LEAK:
 		return fill_about(model, finding, finding->task,
 			"More and more tasks like “$t” are pending", to, size);

@@ -7,6 +7,7 @@ expect/NAME.txt holds what is expected of programs/NAME.c:
 
     slow: PATTERN           of labels
     says: TEXT              in the sentence on the main cause
+    never: TEXT             not in it
     diff: TEXT              in the main difference between the twin and the program
 
 Two recordings of the same program with other ids, and with times that differ a little, have no
@@ -51,7 +52,7 @@ def read(path):
     with open(path, encoding="utf-8") as file:
         lines = [line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#")]
     return {key: [text for other, text in lines if other == key]
-            for key in ("slow", "says", "diff")}
+            for key in ("slow", "says", "never", "diff")}
 
 
 def main():
@@ -64,6 +65,8 @@ def main():
             cause = (output.split("\n") + [""])[1]
             for text in expected["says"]:
                 check(text in cause, f"{name}: --slow doesn't say: {text}\n{output}")
+            for text in expected["never"]:
+                check(text not in cause, f"{name}: --slow says: {text}\n{output}")
             output = thrum([1], "diff", good, bad)
             first = re.search(r"(?m)^The main difference:\n((?:.+\n)*)", output)
             for text in expected["diff"]:

@@ -159,25 +159,34 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 		thrum__slow_part_add(walk, piece, from, to, doing, other);
 }
 
-/* Whether a lane's thread was blocked just before a time, and had not nothing to do. */
-static bool was_blocked(const struct thrum__slow_walk *walk, uint32_t lane, int64_t before)
-{
-	const struct thrum__slices *all = &walk->paths->suspensions;
-	uint32_t i = thrum__slow_rows_before(walk->model, all, lane, before,
-		thrum__slow_suspension_start);
+/* A run on a lane: its task and its end, or NONE. */
+struct before {
+	uint32_t task;
+	int64_t end;
+};
 
-	return i > all->first[lane] && !is_idle(walk->model, all->rows[i - 1]);
+/* Whether a lane was suspended in the middle of a run that ended at one time and went on at another: its task
+ * has not left the lane. */
+static bool is_interrupted(const struct thrum__slow_walk *walk, uint32_t lane, int64_t end,
+	int64_t on)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *all = &walk->paths->suspensions;
+	uint32_t i = thrum__slow_rows_before(model, all, lane, on, thrum__slow_suspension_start);
+
+	return i > all->first[lane] && THRUM__SUSPENSION(model, all->rows[i - 1], start) == end &&
+		THRUM__SUSPENSION(model, all->rows[i - 1], end) == on;
 }
 
-/* Adds parts for a time between two runs. A blocked thread that goes on with the same task had it all the
- * time. */
+/* Adds parts for a time between two runs on the lane, of which the second begins then. If a task blocked its
+ * thread meanwhile, one that was ready waited for the same. */
 static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
-	uint32_t lane, const uint32_t tasks[2], int64_t from, int64_t to, int doing)
+	uint32_t lane, struct before run, uint32_t next, int64_t from, int64_t to, int doing)
 {
-	if (doing >= THRUM__DOING_READY && tasks[0] == tasks[1] && tasks[0] != piece->task &&
-		!thrum__slow_is_ground(walk->model, tasks[0]) && was_blocked(walk, lane, to))
-		add_run(walk, piece, lane, tasks[0], from, to, doing);
-	else
+	if ((doing != THRUM__DOING_READY && doing != THRUM__DOING_LATE) || run.task != next ||
+		run.task == piece->task || thrum__slow_is_ground(walk->model, run.task) ||
+		!is_interrupted(walk, lane, run.end, to) ||
+		!add_blocked(walk, piece, run.task, from, to, doing))
 		add_pause(walk, piece, lane, from, to);
 }
 
@@ -186,7 +195,8 @@ void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slo
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->lane_runs;
-	uint32_t i, looked = 0, later = THRUM__NONE;
+	uint32_t i, looked = 0, next = THRUM__NONE;
+	struct before before = {.task = THRUM__NONE};
 
 	if (from >= to)
 		return;
@@ -198,22 +208,22 @@ void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slo
 	for (; i > runs->first[lane] && from < to && looked < RUNS_MAX; looked++) {
 		uint32_t run = runs->rows[--i];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
-		uint32_t task = THRUM__RUN(model, run, task);
 
+		before = (struct before){THRUM__RUN(model, run, task), end};
 		if (end <= from)
 			break;
 		end = end < to ? end : to;
 		start = start > from ? start : from;
 		if (end < to)
-			add_between(walk, piece, lane, (const uint32_t[]){task, later}, end, to,
-				doing);
+			add_between(walk, piece, lane, before, next, end, to, doing);
 		if (start < end)
-			add_run(walk, piece, lane, task, start, end, doing);
+			add_run(walk, piece, lane, before.task, start, end, doing);
 		to = start < to ? start : to;
-		later = task;
+		next = before.task;
+		before.task = THRUM__NONE;
 	}
 	if (looked == RUNS_MAX)
 		thrum__slow_part_add(walk, piece, from, to, doing, THRUM__NONE);
 	else if (from < to)
-		add_pause(walk, piece, lane, from, to);
+		add_between(walk, piece, lane, before, next, from, to, doing);
 }

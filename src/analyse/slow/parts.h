@@ -130,6 +130,13 @@ bool thrum__slow_walk_message(struct thrum__slow_walk *, const struct thrum__slo
 bool thrum__slow_walk_process(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	int64_t from, int64_t to);
 
+/* ---- libuv's thread pool: pool.c -------------------------------------------------------------- */
+
+/* Walks a time in which a request that libuv's thread pool does had no end, if works had all threads of the
+ * pool until shortly before `to`. Returns whether that is so. */
+bool thrum__slow_walk_pool(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	int64_t from, int64_t to);
+
 /* ---- Runs: runs.c -------------------------------------------------------------------------- */
 
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */

@@ -247,7 +247,9 @@ static bool is_at_end(const struct thrum__slow_walk *walk, const struct thrum__s
 static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
 {
-	if (from < to && thrum__slow_walk_message(walk, piece, from, to))
+	if (from < to &&
+		(thrum__slow_walk_message(walk, piece, from, to) ||
+			thrum__slow_walk_pool(walk, piece, from, to)))
 		return;
 	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
@@ -403,7 +405,11 @@ static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow
 static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to, int doing)
 {
-	uint32_t edge = thrum__slow_ready_before(walk, piece->task, from, to), by;
+	/* One that never ran before may have been ready when the piece began. */
+	int64_t since = doing == THRUM__DOING_QUEUED
+		? THRUM__TASK(walk->model, piece->task, created)
+		: from;
+	uint32_t edge = thrum__slow_ready_before(walk, piece->task, since, to), by;
 	int64_t ready;
 
 	if (edge == THRUM__NONE || from >= to) {
@@ -411,6 +417,7 @@ static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_pie
 		return;
 	}
 	ready = thrum__slow_edge_time(walk->model, edge);
+	ready = ready > from ? ready : from;
 	by = THRUM__EDGE(walk->model, edge, from);
 	thrum__slow_lane_add(walk, piece, lane, ready, to, THRUM__DOING_READY);
 	if (thrum__slow_explains(walk, piece, by))

@@ -28,7 +28,7 @@
 #include <thrum.h>
 #include <unistd.h>
 
-#define LANES 4
+#define LANES 5
 #define NEVER UINT64_MAX
 #define US 1000u
 #define MS (1000 * US)

@@ -260,20 +260,36 @@ static bool is_same_story(const struct thrum__search *search, const struct thrum
 	return true;
 }
 
-/* Whether two findings begin with the same unusual event. */
-static bool is_same_cause(const struct thrum__finding *a, const struct thrum__finding *b)
+/* Whether two tasks are the same, or what two processes recorded of the same, or of their own ones alike. */
+static bool is_same_thing(const struct thrum__model *model, uint32_t a, uint32_t b)
 {
-	if (a->class != b->class || a->steps[0].kind != b->steps[0].kind ||
-		a->steps[0].task != b->steps[0].task)
+	if (a == b || a == THRUM__NONE || b == THRUM__NONE)
+		return a == b;
+	return model->is_joined && THRUM__TASK(model, a, kind) == THRUM__TASK(model, b, kind) &&
+		*thrum__model_task_name(model, a, NULL) &&
+		strcmp(thrum__model_task_name(model, a, NULL),
+			thrum__model_task_name(model, b, NULL)) == 0;
+}
+
+/* Whether two findings begin with the same event, or with a task that never resolves and one like it. */
+static bool is_same_cause(const struct thrum__search *search, const struct thrum__finding *a,
+	const struct thrum__finding *b)
+{
+	const struct thrum__step *x = a->steps, *y = b->steps;
+
+	if (a->class != b->class || x->kind != y->kind)
 		return false;
-	switch (a->steps[0].kind) {
+	switch (x->kind) {
 	case THRUM__STEP_HOGS:
 	case THRUM__STEP_RESOLVED_OTHERS:
 	case THRUM__STEP_FAILED_MEANWHILE:
 	case THRUM__STEP_LEFT_QUEUE:
 	case THRUM__STEP_NOT_AGAIN:
-	case THRUM__STEP_CANCELLED_MEANWHILE: return true;
-	default: return false;
+	case THRUM__STEP_CANCELLED_MEANWHILE: return x->task == y->task;
+	case THRUM__STEP_NEVER_RESOLVED: return thrum__why_are_peers(search, x->task, y->task);
+	default:
+		return is_same_thing(search->model, x->task, y->task) &&
+			is_same_thing(search->model, x->other, y->other);
 	}
 }
 
@@ -287,7 +303,7 @@ static uint32_t merge_last(struct thrum__search *search, uint32_t last)
 		return last;
 	for (uint32_t i = 0; i < last; i++) {
 		if (!is_same_story(search, &findings->findings[i], &findings->findings[last]) &&
-			!is_same_cause(&findings->findings[i], &findings->findings[last]))
+			!is_same_cause(search, &findings->findings[i], &findings->findings[last]))
 			continue;
 		if (findings->findings[i].certainty < findings->findings[last].certainty)
 			findings->findings[i].certainty = findings->findings[last].certainty;
