@@ -165,29 +165,36 @@ struct before {
 	int64_t end;
 };
 
-/* Whether a lane was suspended in the middle of a run that ended at one time and went on at another: its task
- * has not left the lane. */
-static bool is_interrupted(const struct thrum__slow_walk *walk, uint32_t lane, int64_t end,
+/* A lane's suspension in the middle of a run that ended at one time and went on at another: its task has not
+ * left the lane. NONE: there is none. */
+static uint32_t interruption(const struct thrum__slow_walk *walk, uint32_t lane, int64_t end,
 	int64_t on)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *all = &walk->paths->suspensions;
 	uint32_t i = thrum__slow_rows_before(model, all, lane, on, thrum__slow_suspension_start);
 
-	return i > all->first[lane] && THRUM__SUSPENSION(model, all->rows[i - 1], start) == end &&
-		THRUM__SUSPENSION(model, all->rows[i - 1], end) == on;
+	return i > all->first[lane] &&
+			THRUM__SUSPENSION(model, all->rows[i - 1], start) == end &&
+			THRUM__SUSPENSION(model, all->rows[i - 1], end) == on
+		? all->rows[i - 1]
+		: THRUM__NONE;
 }
 
 /* Adds parts for a time between two runs on the lane, of which the second begins then. If a task blocked its
- * thread meanwhile, one that was ready waited for the same. */
+ * thread meanwhile, one that was ready waited for the same, or else for that task. */
 static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, struct before run, uint32_t next, int64_t from, int64_t to, int doing)
 {
+	uint32_t row = interruption(walk, lane, run.end, to);
+
 	if ((doing != THRUM__DOING_READY && doing != THRUM__DOING_LATE) || run.task != next ||
 		run.task == piece->task || thrum__slow_is_ground(walk->model, run.task) ||
-		!is_interrupted(walk, lane, run.end, to) ||
-		!add_blocked(walk, piece, run.task, from, to, doing))
+		row == THRUM__NONE ||
+		(is_idle(walk->model, row) && !add_blocked(walk, piece, run.task, from, to, doing)))
 		add_pause(walk, piece, lane, from, to);
+	else if (!is_idle(walk->model, row))
+		add_run(walk, piece, lane, run.task, from, to, doing);
 }
 
 void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
