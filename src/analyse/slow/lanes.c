@@ -174,8 +174,7 @@ static uint32_t interruption(const struct thrum__slow_walk *walk, uint32_t lane,
 	const struct thrum__slices *all = &walk->paths->suspensions;
 	uint32_t i = thrum__slow_rows_before(model, all, lane, on, thrum__slow_suspension_start);
 
-	return i > all->first[lane] &&
-			THRUM__SUSPENSION(model, all->rows[i - 1], start) == end &&
+	return i > all->first[lane] && THRUM__SUSPENSION(model, all->rows[i - 1], start) == end &&
 			THRUM__SUSPENSION(model, all->rows[i - 1], end) == on
 		? all->rows[i - 1]
 		: THRUM__NONE;

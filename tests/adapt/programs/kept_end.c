@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A program that waits for the output of a child, which waits for the end of its input. Another child, which waits
- * for this program, has inherited the writing end. With an argument it closes that.
+ * A program that waits for the output of a child, which waits for the end of its input. Another child,
+ * which waits for this program, has inherited the writing end. With an argument it closes that.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>

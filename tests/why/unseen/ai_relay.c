@@ -188,7 +188,7 @@ __attribute__((noinline)) void connect_upstream(struct relay *relay, int socket)
 	relay->upstream = upstream;
 }
 
-/* The leader is gone. What was on its way to it is lost; samples need not be complete. */
+/* The leader is gone. All that was on its way to it is lost; samples need not be complete. */
 __attribute__((noinline)) void switch_upstream(struct relay *relay)
 {
 	int socket = relay->standby;
