@@ -10,6 +10,7 @@
  *   start.c      options, the environment
  *   exec.c       other programs in the same process
  *   fork.c       children that are forked, and their recordings
+ *   memory.c     programs that limit their memory
  *   rights.c     programs that give up root's rights
  *   seccomp.c    programs that limit their system calls
  *   base/        tasks of objects, threads and the locks that they hold, waits: all adapters use it
@@ -140,6 +141,11 @@ static inline uint32_t own_tid(void)
 {
 	return is_limited() ? (uint32_t)(uintptr_t)&errno : thrum__port_tid();
 }
+
+/* ---- memory.c ---- */
+
+/* Returns the size of a recording that the limits of this process allow, at most this. */
+uint64_t thrum__adapt_size_within(uint64_t size);
 
 /* ---- fork.c: async-signal-safe ---- */
 

@@ -281,11 +281,14 @@ static void start_now(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	config.size = thrum__adapt_size_within(config.size);
 	result = thrum_start(&config);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	if (result < 0 && process != first)
 		thrum__adapt_fork_failed(result);
+	else if (result < 0)
+		atomic_store(&thrum__adapt_forks()->own_error, result);
 	if (received)
 		thrum_link_receive(received, strlen(received));
 	errno = error;

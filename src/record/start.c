@@ -529,6 +529,19 @@ void thrum__limits(void)
 	thrum__record_let_go();
 }
 
+void thrum__shrink(uint64_t bytes)
+{
+	struct recorder *r = thrum__record_hold();
+
+	if (!r)
+		return;
+	if (r->has_file) {
+		thrum__record_pool_shrink(r, bytes);
+		thrum__port_unlock(r->header, r->size);
+	}
+	thrum__record_let_go();
+}
+
 void thrum_stop(void)
 {
 	stop(THRUM__ENDED_STOPPED);

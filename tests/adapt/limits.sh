@@ -38,4 +38,33 @@ for how in few vfork child; do
 	"$THRUM" why "$how.thrum" | grep -q seccomp && wrong "$how: it didn't end the recording"
 done
 
+# Limits of memory and files, which the program sets itself, before and after the recording began.
+for early in '' early; do
+	soon "as$early" "$programs/limits_memory" as 400000000 $early
+	soon "lock$early" "$programs/limits_memory" lock 8388608 $early
+	soon "fsize$early" "$programs/limits_memory" fsize 8192 $early
+	soon "nofile$early" "$programs/limits_memory" nofile 10 $early
+done
+all_same
+for name in as asearly lock lockearly fsizeearly nofileearly; do
+	has "$name" dump 'wait.*mutex'
+done
+grep -q 'recorded nothing: a limit, or a full disk' fsize.said || wrong "fsize: $(cat fsize.said)"
+grep -q 'recorded nothing: ' nofile.said || wrong "nofile: $(cat nofile.said)"
+
+# The same limits set by a shell.
+limit() {
+	(
+		ulimit -v "$1"
+		exec "$programs/limits_memory" fsize 100000000
+	)
+}
+limit 400000 >plain.out
+(
+	ulimit -v 400000
+	exec "$THRUM" record -o shell.thrum -- "$programs/limits_memory" fsize 100000000
+) >thrum.out 2>thrum.err
+cmp plain.out thrum.out || wrong "in a shell: $(cat thrum.err)"
+has shell dump 'wait.*mutex'
+
 exit "$failed"
