@@ -4,9 +4,9 @@
  *
  *     detached HOW [early]
  *
- * HOW: loop, range (closes all descriptors), dup (takes 300 numbers), standard (closes the first three), clear
- * (its environment), empty (runs a program without one), double (forks twice), pid, user (own namespaces),
- * pivot (another root). early: something is recorded before that.
+ * HOW: loop, range (closes all descriptors), dup (takes 300 numbers), standard (closes the first three),
+ * clear (its environment), empty (runs a program without one), double (forks twice), pid, user (own
+ * namespaces), pivot (another root). early: something is recorded before that.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
