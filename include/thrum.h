@@ -521,6 +521,11 @@ THRUM__API struct thrum__control thrum__control;
 /* The process is about to end with this status by _exit(), which runs no destructors: notes that in the
  * recording. */
 THRUM__API void thrum__exits(int status);
+/* The process is about to limit its system calls: ends the recording, and no other begins. */
+THRUM__API void thrum__limits(void);
+/* The process limits its memory: unlocks the recording's pages, and gives back address space that it hasn't
+ * used so far, beyond so many bytes. */
+THRUM__API void thrum__shrink(uint64_t bytes);
 /* Returns a number that tells the recording from others of this process; 0: there is none. */
 THRUM__API uint32_t thrum__recording(void);
 /* Only in this one the label may be NULL. */

@@ -237,7 +237,7 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_follow(struct thrum_trace *, int wa
  * How a recording ended. X(NAME, value). `code` is struct thrum_trace_info's ending_code.
  *
  *   UNKNOWN  nothing tells it, as in every trace of mirage-profile
- *   STOPPED  the program called thrum_stop
+ *   STOPPED  the program called thrum_stop; code: THRUM_STOPPED_LIMITED, else -1
  *   EXITED   the program ended by itself; code: its exit status, -1 where that is unknown
  *   KILLED   a signal ended the program; code: its number
  *   GONE     the process is no more, and left no word of how it ended
@@ -258,6 +258,9 @@ enum thrum_ending {
 	THRUM_ENDINGS(THRUM__X)
 #undef THRUM__X
 };
+
+/* With THRUM_ENDING_STOPPED: the program did not call thrum_stop, but limited its system calls (seccomp). */
+#define THRUM_STOPPED_LIMITED 1
 
 /* A trace's description of itself. No pointer in it is NULL. */
 struct thrum_trace_info {

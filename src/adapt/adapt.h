@@ -10,7 +10,9 @@
  *   start.c      options, the environment
  *   exec.c       other programs in the same process
  *   fork.c       children that are forked, and their recordings
+ *   memory.c     programs that limit their memory
  *   rights.c     programs that give up root's rights
+ *   seccomp.c    programs that limit their system calls
  *   base/        tasks of objects, threads and the locks that they hold, waits: all adapters use it
  *   descriptor/  what is known of descriptors: whether calls wait, pipes, connections, timers
  *   relatives/   who else has what a thread waits for: other processes, and for what these wait
@@ -30,6 +32,7 @@
 #define _GNU_SOURCE /* for a clock */
 #endif
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +40,9 @@
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "port/port.h"
 #include "thrum.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -91,9 +96,13 @@ struct variables {
 void thrum__adapt_variables(struct variables *);
 /* The process is about to end by _exit(). Async-signal-safe. */
 void thrum__adapt_exits(int status);
-/* The process is about to forbid itself system calls, which may kill whoever makes them: neither this process
- * begins to record if it is a fork's child, nor do its children. Async-signal-safe. */
+/* The process is about to forbid itself system calls: neither this process begins to record if it is a fork's
+ * child, nor do its children. Async-signal-safe. */
 void thrum__adapt_forbids(void);
+/* The same, and the calls of those who record would be harmful: the recording ends. */
+void thrum__adapt_limits(void);
+/* This process, as it was when it limited its system calls. */
+pid_t thrum__adapt_limited_pid(void);
 /* A fork is about to be made; what the child starts is linked to this moment. */
 void thrum__adapt_fork(void);
 
@@ -107,6 +116,36 @@ static inline bool is_on(enum adapter adapter)
 {
 	return THRUM__ON(THRUM__BIT_STARTED) && is_chosen(adapter);
 }
+
+/* ---- seccomp.c ---- */
+
+/* The process has limited its system calls: nothing here makes one of its own any more. */
+extern _Atomic bool thrum__adapt_is_limited;
+/* The program calls prctl(PR_SET_SECCOMP) or seccomp() with these arguments. Keeps errno. */
+void thrum__adapt_prctl(unsigned long mode, const void *filter);
+void thrum__adapt_seccomp(unsigned long operation, const void *filter);
+
+static inline bool is_limited(void)
+{
+	return UNLIKELY(atomic_load_explicit(&thrum__adapt_is_limited, memory_order_relaxed));
+}
+
+/* The numbers of this process and thread. Once the calls are limited, that of a thread only tells it from
+ * others. */
+static inline pid_t own_pid(void)
+{
+	return is_limited() ? thrum__adapt_limited_pid() : getpid();
+}
+
+static inline uint32_t own_tid(void)
+{
+	return is_limited() ? (uint32_t)(uintptr_t)&errno : thrum__port_tid();
+}
+
+/* ---- memory.c ---- */
+
+/* Returns the size of a recording that the limits of this process allow, at most this. */
+uint64_t thrum__adapt_size_within(uint64_t size);
 
 /* ---- fork.c: async-signal-safe ---- */
 

@@ -9,10 +9,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,7 +34,6 @@ AT_FORK static int64_t forked;
 #define YOUNG INT64_C(1000000000) /* ns */
 
 REAL(poll)
-REAL(prctl)
 
 /* ---- The limit -------------------------------------------------------------------------------- */
 
@@ -134,7 +131,7 @@ void thrum__adapt_fork_started(pid_t process, const void *caller)
 	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
 
 	atomic_store(&started->process, 0);
-	atomic_store(&started->by, getpid());
+	atomic_store(&started->by, own_pid());
 	atomic_store(&started->caller, (uintptr_t)caller);
 	atomic_store(&started->image, thrum__adapt_image());
 	atomic_store(&started->killed, 0);
@@ -195,7 +192,7 @@ void thrum__adapt_fork_made(uint64_t file)
 	struct thrum__adapt_made *made = &forks->made[file % FORKS_FILES];
 
 	atomic_store(&made->file, 0);
-	atomic_store(&made->process, getpid());
+	atomic_store(&made->process, own_pid());
 	atomic_store(&made->is_killed, 0);
 	thrum__adapt_note_name(made->name);
 	atomic_store(&made->file, file);
@@ -214,7 +211,7 @@ pid_t thrum__adapt_fork_maker(uint64_t file, char name[16], bool *is_killed)
 
 void thrum__adapt_fork_shares(void)
 {
-	pid_t process = getpid();
+	pid_t process = own_pid();
 
 	for (uint32_t i = 0; atomic_load(&has_made) && i < FORKS_FILES; i++) {
 		int32_t its = process;
@@ -303,23 +300,4 @@ bool thrum__adapt_fork_sleeps(int64_t ns)
 	if (ns >= LOOK_FIRST * INT64_C(1000000) || rough_time() - forked >= YOUNG)
 		thrum__adapt_start();
 	return is_on(ADAPTER_BLOCK);
-}
-
-/* ---- Filters of system calls ------------------------------------------------------------------ */
-
-/* Its optional arguments are passed on as libc's function reads them. */
-STAND_IN int prctl(int option, ...)
-{
-	unsigned long a, b, c, d;
-	va_list rest;
-
-	va_start(rest, option);
-	a = va_arg(rest, unsigned long);
-	b = va_arg(rest, unsigned long);
-	c = va_arg(rest, unsigned long);
-	d = va_arg(rest, unsigned long);
-	va_end(rest);
-	if (option == PR_SET_SECCOMP)
-		thrum__adapt_forbids();
-	return real_prctl(CALLER)(option, a, b, c, d);
 }

@@ -27,7 +27,8 @@
 struct thrum__adapt_forks {
 	uint32_t magic;
 	_Atomic uint32_t begun, refused, failed;
-	_Atomic int32_t error; /* why the last one failed: a negative enum thrum_error */
+	_Atomic int32_t error;     /* why the last one failed: a negative enum thrum_error */
+	_Atomic int32_t own_error; /* why the program's own recording failed */
 	/* Those that began. If another process under `thrum record` has waited for one: with the status of
 	 * waitpid(), and when, by CLOCK_MONOTONIC in ns; 0: not yet. */
 	struct {

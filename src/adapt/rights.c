@@ -45,6 +45,16 @@ STAND_IN int setresuid(uid_t user, uid_t effective, uid_t saved)
 	return real_setresuid(CALLER)(user, effective, saved);
 }
 
+/* The C library has it, but declares it nowhere. */
+int pivot_root(const char *root, const char *old);
+REAL(pivot_root)
+
+STAND_IN int pivot_root(const char *root, const char *old)
+{
+	thrum__adapt_start();
+	return real_pivot_root(CALLER)(root, old);
+}
+
 STAND_IN int chroot(const char *path)
 {
 	thrum__adapt_start();

@@ -42,6 +42,8 @@ static bool forks_record;
 /* At a fork: the recording has ended, or could not begin. */
 AT_FORK static bool was_over;
 AT_FORK static bool has_forked;
+/* No program that is run from here loads the adapters: the system calls are limited, also of those. */
+static _Atomic bool passes_nothing;
 /* The recorder is locked then, also for a signal's handler in the same thread. */
 static __thread bool is_forking __attribute__((tls_model("initial-exec")));
 
@@ -109,6 +111,8 @@ static uint64_t send_link(void)
 
 void thrum__adapt_fork(void)
 {
+	if (is_limited())
+		return;
 	thrum__adapt_fork_shares();
 	thrum__adapt_pipes_shared();
 	if ((follows || forks_record) && THRUM__ON(THRUM__BIT_STARTED))
@@ -133,13 +137,35 @@ void thrum__adapt_forbids(void)
 	atomic_store(&thrum__adapt_is_fresh, false);
 }
 
+pid_t thrum__adapt_limited_pid(void)
+{
+	return process;
+}
+
+void thrum__adapt_limits(void)
+{
+	atomic_store(&passes_nothing, true);
+	/* The child of a vfork leaves its parent alone. */
+	if (syscall(SYS_getpid) != process)
+		return;
+	thrum__adapt_forbids();
+	/* So that something tells why nothing is recorded. */
+	if (process == first)
+		thrum__adapt_start();
+	thrum__limits();
+	atomic_store(&has_started, true);
+	atomic_store(&thrum__adapt_is_limited, true);
+}
+
 void thrum__adapt_variables(struct variables *variables)
 {
 	uint64_t number = sent;
 
+	variables->count = 0;
+	if (atomic_load(&passes_nothing))
+		return;
 	thrum__adapt_set_leaves();
 	thrum__adapt_pipes_shared();
-	variables->count = 0;
 	/* The kernel knows a child that the C library doesn't, as after vfork. */
 	if (preload_entry && adapt_entry && syscall(SYS_getpid) == first) {
 		variables->entry[variables->count++] = preload_entry;
@@ -255,11 +281,14 @@ static void start_now(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	config.size = thrum__adapt_size_within(config.size);
 	result = thrum_start(&config);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	if (result < 0 && process != first)
 		thrum__adapt_fork_failed(result);
+	else if (result < 0)
+		atomic_store(&thrum__adapt_forks()->own_error, result);
 	if (received)
 		thrum_link_receive(received, strlen(received));
 	errno = error;
@@ -298,6 +327,8 @@ static void in_child(void)
 
 	is_forking = false;
 	has_forked = false;
+	if (is_limited())
+		return;
 	process = getpid();
 	received = sent ? put_link(link, sent) : NULL;
 	atomic_store(&has_started, !records);

@@ -193,6 +193,11 @@ void *thrum__port_alias(void *from, size_t size, void *to)
 	return NULL;
 }
 
+void thrum__port_unlock(void *from, size_t size)
+{
+	(void)from, (void)size;
+}
+
 void thrum__port_unmap(void *from, size_t size)
 {
 	(void)from;

@@ -102,11 +102,14 @@ enum {
 /* How a recording ended. 0: it hasn't yet, nobody noted it, or the recorder was too old to. The
  * numbers are those of enum thrum_ending. */
 enum {
-	THRUM__ENDED_STOPPED = 1, /* by thrum_stop */
+	THRUM__ENDED_STOPPED = 1, /* by thrum_stop; code: THRUM__STOPPED_LIMITED or -1 */
 	THRUM__ENDED_EXITED = 2,  /* by the program's exit; code: its status, -1: unknown */
 	THRUM__ENDED_KILLED = 3,  /* by a signal; code: its number */
 	THRUM__ENDED_GONE = 4,    /* the process has ended, nobody knows how */
 };
+
+/* Not by thrum_stop, but as the program was about to limit its system calls. */
+#define THRUM__STOPPED_LIMITED 1
 
 /* The clock of a virtual machine's host, compared with that of the machine. */
 struct thrum__host_clock {

@@ -133,6 +133,11 @@ void thrum__port_unmap(void *from, size_t size)
 	munmap(from, size);
 }
 
+void thrum__port_unlock(void *from, size_t size)
+{
+	munlock(from, size);
+}
+
 void thrum__port_wipe_on_fork(void *page, size_t size)
 {
 	/* Kernels without it, or with larger pages, rely on the handler of fork() alone. */

@@ -129,6 +129,8 @@ void *thrum__port_alias(void *from, size_t size, void *to);
 
 /* Unmaps memory that one of these functions or thrum__port_file_map returned. */
 void thrum__port_unmap(void *from, size_t size);
+/* Lets the kernel take the pages of locked memory. */
+void thrum__port_unlock(void *from, size_t size);
 
 /* Copies memory that others write meanwhile, in words where it is aligned to them. The copy is ordered
  * with all that this thread does before and after it, other copies included. */

@@ -13,6 +13,7 @@
  * Parked lanes keep their packet and form a stack whose top carries a tag against the ABA problem
  * (Treiber, 1986).
  */
+#include "port/port.h"
 #include "record/record.h"
 
 static uint64_t cell_when_empty(uint64_t turn)
@@ -72,6 +73,38 @@ uint32_t thrum__record_pool_take(struct recorder *r)
 		if (mine)
 			return (uint32_t)seen;
 	}
+}
+
+/* Marks a packet that was taken to be given back. */
+#define TAKEN UINT32_MAX
+
+void thrum__record_pool_shrink(struct recorder *r, uint64_t bytes)
+{
+	uint32_t end = (uint32_t)((r->size - r->header->packet.offset) / r->packet_size);
+	uint64_t kept = bytes > r->header->packet.offset
+		? (bytes - r->header->packet.offset) / r->packet_size
+		: 0;
+	uint64_t waiting = atomic_load(&r->tail) - atomic_load(&r->head);
+	uint32_t slot, last = end;
+
+	/* Each packet once: others that are put meanwhile are at the end. */
+	for (; waiting > 0 && (slot = thrum__record_pool_take(r)) != NO_PACKET; waiting--)
+		if (r->ready[slot] == 0 && slot >= kept)
+			r->ready[slot] = TAKEN;
+		else
+			thrum__record_pool_put(r, slot);
+	/* Those at the end of the file are this thread's alone, for ever. */
+	while (last > 0 && r->ready[last - 1] == TAKEN)
+		last--;
+	for (slot = 0; slot < last; slot++)
+		if (r->ready[slot] == TAKEN) {
+			r->ready[slot] = 0;
+			thrum__record_pool_put(r, slot);
+		}
+	r->size -= (uint64_t)(end - last) * r->packet_size;
+	if (end > last)
+		thrum__port_unmap((uint8_t *)r->header + r->size,
+			(size_t)(end - last) * r->packet_size);
 }
 
 void thrum__record_park(struct recorder *r, struct lane *lane)

@@ -274,6 +274,9 @@ ALWAYS_INLINE void publish(struct lane *lane, uint8_t *end)
 void thrum__record_pool_init(struct recorder *);
 /* Adds a closed packet at the end. */
 void thrum__record_pool_put(struct recorder *, uint32_t slot);
+/* Unmaps packets at the end of the file that no lane has used, beyond so many bytes. While the start is
+ * locked. */
+void thrum__record_pool_shrink(struct recorder *, uint64_t bytes);
 /* Takes the packet that was closed longest ago. Returns NO_PACKET if the pool is empty. */
 uint32_t thrum__record_pool_take(struct recorder *);
 /* Leaves a lane, with its packet, for the next thread. */

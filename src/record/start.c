@@ -28,6 +28,8 @@ static _Atomic uint32_t starting;
 static char path[4096];
 /* thrum__control is the recording's control page. */
 static bool is_mask_shared;
+/* The process has limited its system calls, also those of its children. */
+static _Atomic bool is_limited;
 
 /* ---- The lock of start and stop: no mutex, whose use the adapters would record -------------- */
 
@@ -136,6 +138,8 @@ static void clear_mask(void)
 
 struct recorder *thrum__record_look_outside(void)
 {
+	if (atomic_load(&is_limited))
+		return NULL;
 	if (is_asked())
 		thrum__record_obey();
 	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
@@ -419,6 +423,8 @@ int thrum_start(const struct thrum_config *config)
 	struct thrum_config from_environment = {0};
 	int error = 0;
 
+	if (atomic_load(&is_limited))
+		return -THRUM_E_ACCESS;
 	pthread_once(&prepared, prepare_process);
 	lock_start();
 	if (!atomic_load(&thrum__record_process.recorder)) {
@@ -462,12 +468,12 @@ static void note_end(struct thrum__header *h, uint32_t ending, int32_t code)
 	atomic_store(&h->state, THRUM__STOPPED);
 }
 
-static void stop_held(struct recorder *r, uint32_t ending)
+static void stop_held(struct recorder *r, uint32_t ending, int32_t code)
 {
 	struct thrum__record unused;
 
 	thrum__record_note_clocks(r, &unused);
-	note_end(r->header, ending, -1);
+	note_end(r->header, ending, code);
 	atomic_store(&thrum__record_process.recorder, NULL);
 	take_mask_back();
 	/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this loop. */
@@ -488,7 +494,7 @@ static void stop(uint32_t ending)
 
 	if (!r)
 		return;
-	stop_held(r, ending);
+	stop_held(r, ending, -1);
 	thrum__record_let_go();
 }
 
@@ -498,7 +504,7 @@ int thrum__record_stop_held(void)
 
 	if (!r)
 		return -THRUM_E_NOT_RECORDING;
-	stop_held(r, THRUM__ENDED_STOPPED);
+	stop_held(r, THRUM__ENDED_STOPPED, -1);
 	return 0;
 }
 
@@ -509,6 +515,31 @@ void thrum__exits(int status)
 	/* No more than this, since it may hold any lock. */
 	if (r)
 		note_end(r->header, THRUM__ENDED_EXITED, status & 0xff);
+}
+
+void thrum__limits(void)
+{
+	struct recorder *r;
+
+	atomic_store(&is_limited, true);
+	r = thrum__record_hold();
+	if (!r)
+		return;
+	stop_held(r, THRUM__ENDED_STOPPED, THRUM__STOPPED_LIMITED);
+	thrum__record_let_go();
+}
+
+void thrum__shrink(uint64_t bytes)
+{
+	struct recorder *r = thrum__record_hold();
+
+	if (!r)
+		return;
+	if (r->has_file) {
+		thrum__record_pool_shrink(r, bytes);
+		thrum__port_unlock(r->header, r->size);
+	}
+	thrum__record_let_go();
 }
 
 void thrum_stop(void)

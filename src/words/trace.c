@@ -131,6 +131,10 @@ size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum
 	}
 	for (int part = THRUM__PART_LIFE; part <= THRUM__PART_SWITCH; part++)
 		put_unrecorded(&text, model, part);
+	if (info->ending == THRUM_ENDING_STOPPED && info->ending_code == THRUM_STOPPED_LIMITED)
+		put_sentence(&text,
+			"The recording ends where the program limited its system calls "
+			"(seccomp): to go on might have killed it.");
 	if (info->ending == THRUM_ENDING_GONE && info->end <= model->last)
 		put_sentence(&text,
 			"The process was killed or crashed, and nobody noted when: how "
@@ -167,7 +171,11 @@ size_t thrum__words_ending(enum thrum_ending ending, int code, char *to, size_t 
 
 	switch (ending) {
 	case THRUM_ENDING_UNKNOWN: break;
-	case THRUM_ENDING_STOPPED: thrum__base_text_put(&text, "stopped by the program"); break;
+	case THRUM_ENDING_STOPPED:
+		thrum__base_text_put(&text,
+			code == THRUM_STOPPED_LIMITED ? "stopped by seccomp"
+						      : "stopped by the program");
+		break;
 	case THRUM_ENDING_EXITED:
 		thrum__base_text_put(&text, "exited");
 		if (code >= 0)

@@ -304,7 +304,7 @@ static void begin_line(void)
 
 /* Says why there is no recording. */
 static void tell_nothing(const char *name, const struct program *program,
-	const struct preload_options *options, bool is_preloaded)
+	const struct preload_options *options, bool is_preloaded, int error)
 {
 	const char *why = "neither it nor its children use libthrum, or none could create a file";
 
@@ -330,6 +330,10 @@ static void tell_nothing(const char *name, const struct program *program,
 	else if (is_preloaded)
 		why = "it doesn't start threads, wait for events, or use libuv, libevent, "
 		      "GLib or libthrum; programs that it runs are recorded with --follow-children";
+	if (error == -THRUM_E_SPACE || error == -THRUM_E_MEMORY || error == -THRUM_E_SIZE)
+		why = "a limit, or a full disk, left its recording no room";
+	else if (error)
+		why = thrum_error_message(error);
 	complain("%s recorded nothing: %s", name, why);
 }
 
@@ -390,7 +394,8 @@ static int finish_program(const struct record_options *options, const char *name
 	count = recorded_report(recorded);
 	tell_together(recorded, count);
 	if (count == 0 && !options->later)
-		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
+		tell_nothing(name, program, &options->preload, recorded->may_be_empty,
+			recorded->forks ? atomic_load(&recorded->forks->own_error) : 0);
 	preload_tell_forks(recorded->forks);
 	status = end_like(recorded->status, signals);
 	segments_finish(&segments);

@@ -14,6 +14,8 @@
 #define PLACES 4096u  /* a power of two */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
+_Atomic bool thrum__adapt_is_limited;
+
 /* The thread is about to end, and runs only the destructors of its thread-local objects. */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) all;
@@ -72,7 +74,7 @@ static struct thread *add_chunk(uint32_t tid)
 
 struct thread *thrum__adapt_thread_begin(thrum_task task)
 {
-	uint32_t tid = thrum__port_tid();
+	uint32_t tid = own_tid();
 	struct thread *self = find_ended(tid);
 
 	if (!self)
@@ -179,7 +181,7 @@ void thrum__adapt_thread_end(void)
 void thrum__adapt_threads_left(void)
 {
 	forked = thrum__adapt_self;
-	forked_tid = thrum__port_tid();
+	forked_tid = own_tid();
 	for (struct thread *t = atomic_load(&all); t; t = t->next) {
 		if (t == forked || !atomic_load(&t->tid))
 			continue;

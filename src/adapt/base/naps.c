@@ -70,15 +70,15 @@ static void look_at_thread(void *context, int directory, const char *name)
 	bool runs;
 
 	(void)directory;
-	if (tid == thrum__port_tid())
+	if (tid == own_tid())
 		return;
-	runs = !thrum__adapt_process_call(getpid(), tid, &call);
-	thrum__adapt_naps_see(context, getpid(), tid, runs, !runs && thrum__adapt_is_nap(&call));
+	runs = !thrum__adapt_process_call(own_pid(), tid, &call);
+	thrum__adapt_naps_see(context, own_pid(), tid, runs, !runs && thrum__adapt_is_nap(&call));
 }
 
 void thrum__adapt_naps_note(struct naps *naps)
 {
-	thrum__adapt_process_each(getpid(), "/task", look_at_thread, naps);
+	thrum__adapt_process_each(own_pid(), "/task", look_at_thread, naps);
 }
 
 bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,

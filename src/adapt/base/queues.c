@@ -156,7 +156,7 @@ uint64_t thrum__adapt_queue_used(enum queue_sort sort, uint64_t number, unsigned
 
 uint64_t thrum__adapt_queue_asked(void)
 {
-	return atomic_load(&own.process) == getpid() && !atomic_load(&own.has_received)
+	return atomic_load(&own.process) == own_pid() && !atomic_load(&own.has_received)
 		? atomic_load(&own.asked)
 		: 0;
 }
@@ -231,7 +231,7 @@ static void note_ended(struct queue_users *users, const struct thrum__adapt_user
 void thrum__adapt_queue_users(uint64_t key, unsigned bit, uint64_t other, struct queue_users *users)
 {
 	const struct thrum__adapt_queue *queue = find(key);
-	pid_t self = getpid();
+	pid_t self = own_pid();
 
 	*users = (struct queue_users){.is_whole = !queue || !atomic_load(&queue->is_crowded)};
 	for (unsigned i = 0; queue && i < FORKS_USERS; i++) {

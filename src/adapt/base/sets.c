@@ -61,7 +61,7 @@ int thrum__adapt_set_value(int set, unsigned number)
 const struct set_self *thrum__adapt_set_self(void)
 {
 	static __thread struct set_self self __attribute__((tls_model("initial-exec")));
-	uint64_t process = (uint64_t)getpid();
+	uint64_t process = (uint64_t)own_pid();
 	struct stat numbers, sets;
 
 	if (self.thread >> 32 == process)
@@ -70,7 +70,7 @@ const struct set_self *thrum__adapt_set_self(void)
 			stat("/proc/self/ns/ipc", &sets) == 0
 		? mix_key(mix_key(1, numbers.st_ino), sets.st_ino)
 		: 0;
-	self.thread = set_thread((pid_t)process, thrum__port_tid());
+	self.thread = set_thread((pid_t)process, own_tid());
 	return &self;
 }
 
@@ -555,8 +555,8 @@ bool thrum__adapt_set_is_taken(struct set_lock *lock)
 /* The task of a thread of this process that took a permit before the recording began. */
 static uint64_t find_task(uint32_t tid)
 {
-	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread()
-							      : thrum__adapt_thread_of(tid);
+	const struct thread *found = tid == own_tid() ? thrum__adapt_thread()
+						      : thrum__adapt_thread_of(tid);
 
 	return found ? atomic_load(&found->task) : 0;
 }
@@ -569,7 +569,7 @@ void thrum__adapt_set_tell_own(const struct object *object, uint64_t key)
 		struct thrum__adapt_permit *permit = &one->permit[i];
 		uint64_t thread = atomic_load(&permit->thread) & ~UNDOES, caller, task;
 
-		if (thread >> 32 != (uint64_t)getpid())
+		if (thread >> 32 != (uint64_t)own_pid())
 			continue;
 		task = atomic_load(&permit->task);
 		task = task ? task : find_task((uint32_t)thread);
@@ -614,11 +614,11 @@ void thrum__adapt_set_killed(pid_t process)
 void thrum__adapt_set_shares(void)
 {
 	if (atomic_load(&has_taken))
-		each_permit(getpid(), true, note_shared);
+		each_permit(own_pid(), true, note_shared);
 }
 
 void thrum__adapt_set_leaves(void)
 {
 	if (atomic_load(&has_taken))
-		each_permit(getpid(), false, note_shared);
+		each_permit(own_pid(), false, note_shared);
 }

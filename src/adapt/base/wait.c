@@ -56,13 +56,13 @@ static struct waiting {
 static void note_place(const void *caller)
 {
 	atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
-	atomic_store_explicit(&waiting.tid, thrum__port_tid(), memory_order_release);
+	atomic_store_explicit(&waiting.tid, own_tid(), memory_order_release);
 	atomic_store_explicit(&waiting.caller, (uintptr_t)caller, memory_order_release);
 }
 
 static void leave_place(void)
 {
-	if (atomic_load_explicit(&waiting.tid, memory_order_relaxed) == thrum__port_tid())
+	if (atomic_load_explicit(&waiting.tid, memory_order_relaxed) == own_tid())
 		atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
 }
 

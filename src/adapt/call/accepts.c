@@ -62,7 +62,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 
 	thrum__adapt_socket_receive(fd);
 	looker = thrum__adapt_note_looker(&one, false);
-	do {
+	while (!is_limited()) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		accepter = queued_for(fd);
 		if (pause > QUEUE_FIRST && accepter != told) {
@@ -80,7 +80,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 		if (!accepter || real_poll(NULL)(&one, 1, pause) != 0)
 			break;
 		pause = next_pause(pause);
-	} while (true);
+	}
 	errno = error;
 }
 
@@ -91,7 +91,7 @@ static bool waits_to_accept(uint32_t tid, int fd)
 {
 	struct process_call call;
 
-	return thrum__adapt_process_call(getpid(), tid, &call) &&
+	return thrum__adapt_process_call(own_pid(), tid, &call) &&
 		(call.number == SYS_accept || call.number == SYS_accept4) &&
 		(int)call.arguments[0] == fd;
 }

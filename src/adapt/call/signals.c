@@ -107,6 +107,8 @@ static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t sinc
 	int before;
 	thrum_task told;
 
+	if (is_limited())
+		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	told = is_only_of_children(set)      ? thrum__adapt_children_none(caller)
 		: atomic_load(&waiters) == 1 ? thrum__adapt_sent_taken(set, since, caller)
@@ -167,7 +169,7 @@ static bool tells_of_children(int fd)
 	char text[PROCESS_TEXT], *mask;
 	unsigned long signals;
 
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	thrum__adapt_process_read_info(own_pid(), fd, text, sizeof text);
 	mask = strstr(text, word);
 	signals = mask ? strtoul(mask + strlen(word), NULL, 16) : 0;
 	return signals >> (SIGCHLD - 1) & 1;

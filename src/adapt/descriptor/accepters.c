@@ -112,7 +112,7 @@ void thrum__adapt_accepts_left(void)
 
 bool thrum__adapt_accepts_alone(void)
 {
-	uint32_t tid = thrum__port_tid();
+	uint32_t tid = own_tid();
 
 	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
 		if (atomic_load(&thrum__adapt_accepters[fd]) == tid)
@@ -136,7 +136,7 @@ static bool is_left_here(int fd)
 /* The socket from which the calling thread alone accepts, and which has this inode; -1: there is none. */
 static int find_own(uint64_t inode)
 {
-	uint32_t tid = thrum__port_tid();
+	uint32_t tid = own_tid();
 	struct stat file;
 
 	for (int fd = 0; fd < atomic_load(&fds_used); fd++)

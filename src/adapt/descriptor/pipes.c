@@ -82,8 +82,8 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].is_written, false);
-		atomic_store(&pipes[n].reader, thrum__port_tid());
-		atomic_store(&pipes[n].writer, thrum__port_tid());
+		atomic_store(&pipes[n].reader, own_tid());
+		atomic_store(&pipes[n].writer, own_tid());
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
 		atomic_store(&pipes[n].takes, 0);
 		atomic_store(&pipes[n].returns, 0);

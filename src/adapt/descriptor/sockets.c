@@ -86,7 +86,7 @@ static int open_netlink(void)
 {
 	return thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 					 NETLINK_SOCK_DIAG),
-		thrum__adapt_process_is_single(getpid()));
+		thrum__adapt_process_is_single(own_pid()));
 }
 
 /* Asks about Unix sockets. */
@@ -445,7 +445,7 @@ int thrum__adapt_socket_peer(int fd)
 		return -1;
 	search.inode = file.st_ino;
 	if (find_addresses(fd, &search) && (!search.is_unix || find_inode(fd, &search.peer)))
-		thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
+		thrum__adapt_process_each(own_pid(), "/fd", compare_end, &search);
 	return search.is_doubled ? -1 : search.found;
 }
 
@@ -454,7 +454,7 @@ int thrum__adapt_socket_of(uint64_t inode)
 	struct search search = {.is_unix = true, .fd = -1, .found = -1};
 
 	memcpy(search.peer.address, &(uint32_t){(uint32_t)inode}, sizeof(uint32_t));
-	thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
+	thrum__adapt_process_each(own_pid(), "/fd", compare_end, &search);
 	return search.found;
 }
 

@@ -36,7 +36,7 @@ static bool has_line(const char *from, const char *to)
 
 	for (size_t size; from < to; from += size) {
 		size = to - from < PART ? (size_t)(to - from) : PART;
-		if (!thrum__adapt_process_copy(getpid(), (uintptr_t)from, part, size))
+		if (!thrum__adapt_process_copy(own_pid(), (uintptr_t)from, part, size))
 			return false;
 		if (memchr(part, '\n', size))
 			return true;
@@ -58,7 +58,7 @@ bool thrum__adapt_stream_has_line(int fd)
 	if (!stream)
 		return false;
 	/* The thread that has it may close it meanwhile. */
-	if (thrum__adapt_process_copy(getpid(), (uintptr_t)stream, &copy, sizeof copy) &&
+	if (thrum__adapt_process_copy(own_pid(), (uintptr_t)stream, &copy, sizeof copy) &&
 		copy._fileno == fd)
 		has = has_line(copy._IO_read_ptr, copy._IO_read_end) &&
 			!thrum__adapt_is_ready(fd, POLLIN);
@@ -92,7 +92,7 @@ size_t thrum__adapt_stream_holds_back(pid_t process, uint64_t inode, int *fd)
 #ifdef __GLIBC__
 	FILE *next = NULL, copy;
 
-	if (!thrum__adapt_process_is_copy(getpid(), process) ||
+	if (!thrum__adapt_process_is_copy(own_pid(), process) ||
 		!thrum__adapt_process_copy(process, (uintptr_t)&_IO_list_all, &next, sizeof next))
 		return 0;
 	for (int i = 0; i < STREAMS_MAX && next; i++, next = copy._chain) {

@@ -49,7 +49,7 @@ STAND_IN int timerfd_create(int clock, int flags)
 
 	if (fd >= 0 && is_chosen(ADAPTER_LOOP)) {
 		atomic_store(&place_of(fd)->caller, NULL);
-		atomic_store(&place_of(fd)->maker, getpid());
+		atomic_store(&place_of(fd)->maker, own_pid());
 		atomic_store(&place_of(fd)->longest, 0);
 		atomic_store(&place_of(fd)->task, 0);
 		for (int i = 0; i < TIMER_TURNS; i++)
@@ -68,7 +68,7 @@ static void note_set(struct timer *timer, bool is_armed, const void *caller)
 	/* Once armed anew, it counts from when it comes next. */
 	if (idle > atomic_load(&timer->longest))
 		atomic_store(&timer->longest, idle);
-	if (is_armed && atomic_load(&timer->maker) == getpid())
+	if (is_armed && atomic_load(&timer->maker) == own_pid())
 		thrum_task_resolve(atomic_exchange(&timer->task, 0));
 	atomic_store(&timer->is_armed, is_armed);
 	atomic_store(&timer->caller, caller);
@@ -94,7 +94,7 @@ void thrum__adapt_timers_shared(void)
 bool thrum__adapt_timer_is_own(int fd)
 {
 	return atomic_load(&place_of(fd)->fd) == fd + 1 &&
-		atomic_load(&place_of(fd)->maker) == getpid();
+		atomic_load(&place_of(fd)->maker) == own_pid();
 }
 
 void thrum__adapt_timer_came(int fd)
@@ -110,7 +110,7 @@ bool thrum__adapt_timer_is_unarmed(int fd)
 {
 	char text[PROCESS_TEXT];
 
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	thrum__adapt_process_read_info(own_pid(), fd, text, sizeof text);
 	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
 	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
 		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));

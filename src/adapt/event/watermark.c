@@ -68,7 +68,7 @@ REAL(event_base_foreach_event)
  * which takes no lock and fails where there is none. */
 static bool copy(const void *from, void *to, size_t size)
 {
-	return thrum__adapt_process_copy(getpid(), (uintptr_t)from, to, size);
+	return thrum__adapt_process_copy(own_pid(), (uintptr_t)from, to, size);
 }
 
 static bool length_of(const struct evbuffer *buffer, size_t *length)
@@ -130,7 +130,7 @@ static void take_back(struct mark *mark)
 	thrum_task told = atomic_exchange(&mark->told, THRUM_TASK_NONE);
 
 	mark->since = 0;
-	if (told && mark->process == getpid())
+	if (told && mark->process == own_pid())
 		thrum_task_resolve(told);
 }
 
@@ -152,7 +152,7 @@ static size_t left_of(struct bufferevent *buffer)
 static void note(struct mark *mark, struct bufferevent *buffer, const void *caller)
 {
 	take_back(mark);
-	mark->process = getpid();
+	mark->process = own_pid();
 	mark->caller = caller;
 	mark->left = left_of(buffer);
 	if (!copy(buffer, &mark->known, sizeof mark->known))
@@ -245,7 +245,7 @@ struct reader {
  * looks from time to time. */
 static bool waits(uint32_t tid, uint64_t *ran)
 {
-	const struct look look = {.self = getpid()};
+	const struct look look = {.self = own_pid()};
 	struct process_call call;
 	bool looks;
 
@@ -466,7 +466,7 @@ static thrum_task look(int epoll, bool is_waiting)
 	for (unsigned i = 0; i < MARKS; i++) {
 		const struct bufferevent *buffer = atomic_load(&marks[i].buffer);
 
-		if (!buffer || marks[i].process != getpid())
+		if (!buffer || marks[i].process != own_pid())
 			continue;
 		look_at(&marks[i], buffer, epoll);
 		if (!told && atomic_load(&marks[i].buffer))

@@ -279,7 +279,7 @@ static bool refers(const struct kind *kind, const GTask *task)
 	if (data == (const char *)task)
 		return true;
 	for (size_t i = 0; data && i < REFERS_MAX; i++)
-		if (!thrum__adapt_process_copy(getpid(), (uintptr_t)data + i * sizeof word, &word,
+		if (!thrum__adapt_process_copy(own_pid(), (uintptr_t)data + i * sizeof word, &word,
 			    sizeof word))
 			return false;
 		else if (word == (uintptr_t)task)
@@ -397,7 +397,7 @@ static void tell_first_thread(const struct kind *kind)
 		thrum_task waited = object ? atomic_load(&object->task) : THRUM_TASK_NONE;
 
 		for (struct thread *t = thrum__adapt_threads(); t && waited; t = t->next)
-			if (atomic_load(&t->tid) == (uint32_t)getpid() && t != thrum__adapt_self &&
+			if (atomic_load(&t->tid) == (uint32_t)own_pid() && t != thrum__adapt_self &&
 				atomic_load(&t->waited) == waited)
 				wait_for(atomic_load(&t->task), kind);
 	}

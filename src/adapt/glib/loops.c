@@ -85,7 +85,7 @@ static bool add_reason(char *to, const struct run *run)
 static thrum_task tell(void)
 {
 	const struct run *run = &thread.runs[thread.count - 1];
-	bool is_main = thrum__port_tid() == (uint32_t)getpid();
+	bool is_main = own_tid() == (uint32_t)own_pid();
 	thrum_task task, open = THRUM_TASK_NONE;
 	char label[2 * PLACE_MAX + 60];
 

@@ -104,8 +104,12 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 
 	if (number == SYS_futex)
 		return call_futex(CALLER, (long[]){a, b, c, d, e, f});
-	if (UNLIKELY(number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)))
-		thrum__adapt_forbids();
+	if (UNLIKELY(number == SYS_seccomp))
+		thrum__adapt_seccomp((unsigned long)a, (const void *)c);
+	if (UNLIKELY(number == SYS_pivot_root))
+		thrum__adapt_start();
+	if (UNLIKELY(number == SYS_prctl && a == PR_SET_SECCOMP))
+		thrum__adapt_prctl((unsigned long)b, (const void *)c);
 	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
 }
 

@@ -40,7 +40,7 @@ static bool find_ended(uint64_t key, bool sends, bool (*has_unread)(uint64_t),
 	if (sends) {
 		thrum__adapt_queue_users(key, QUEUE_RECEIVES, 0, users);
 		return has_ended(users) &&
-			!thrum__adapt_queue_is_user(key, QUEUE_RECEIVES, getpid());
+			!thrum__adapt_queue_is_user(key, QUEUE_RECEIVES, own_pid());
 	}
 	if (!asked)
 		return false;
@@ -73,6 +73,8 @@ bool thrum__adapt_queue_look(struct queue_wait *queue, bool is_last)
 	struct queue_users users;
 	bool tells;
 
+	if (is_limited())
+		return true; /* nothing more is told */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	tells = find_ended(queue->key, queue->sends, queue->has_unread, &users);
 	if (tells)

@@ -57,6 +57,8 @@ static void look(struct set_wait *set, bool is_first)
 {
 	int error = errno, before;
 
+	if (is_limited())
+		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	thrum__adapt_held_look(&set->held, is_first && set->looks);
 	if (!is_first && !set->wait.object && set->is_private && !set->held.is_timed &&
@@ -228,7 +230,7 @@ static bool can_read(const struct sembuf *ops, size_t count)
 		return false;
 	if (last && page == last && page == end)
 		return true;
-	if (!thrum__adapt_process_copy(getpid(), (uintptr_t)ops, copies, count * sizeof *ops))
+	if (!thrum__adapt_process_copy(own_pid(), (uintptr_t)ops, copies, count * sizeof *ops))
 		return false;
 	last = page;
 	return true;
@@ -281,7 +283,8 @@ static void note_all(int set, const unsigned short *values)
 
 	if (real_semctl(NULL)(set, 0, IPC_STAT, (union set_value){.pointer = &about}) == 0)
 		count = about.sem_nsems < SETALL_MAX ? (unsigned)about.sem_nsems : SETALL_MAX;
-	if (!thrum__adapt_process_copy(getpid(), (uintptr_t)values, copies, count * sizeof *copies))
+	if (!thrum__adapt_process_copy(own_pid(), (uintptr_t)values, copies,
+		    count * sizeof *copies))
 		count = 0;
 	for (unsigned i = 0; i < count; i++)
 		thrum__adapt_set_begins(set, i, copies[i]);

@@ -36,6 +36,8 @@ static bool look(struct held *held, struct ipc_look *look, const void *object)
 	int error = errno, before;
 	bool tells;
 
+	if (is_limited())
+		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	tells = (held && thrum__adapt_held_look_again(held)) || thrum__adapt_ipc_look(look, &call);
 	pthread_setcancelstate(before, NULL);
@@ -57,7 +59,7 @@ int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *cal
 
 	if (is_own(semaphore) || wait->pause.is_over || wait->pause.is_untold ||
 		thrum__adapt_had_handlers() ||
-		!thrum__adapt_ipc_is_nameless(getpid(), (unsigned long)semaphore))
+		!thrum__adapt_ipc_is_nameless(own_pid(), (unsigned long)semaphore))
 		return 1;
 	held.note = thrum__adapt_set_waits(key ? key : (uintptr_t)semaphore);
 	thrum__adapt_set_wait_looks(held.note, true);
@@ -88,7 +90,7 @@ bool thrum__adapt_down_lasts(void *semaphore, const void *caller, int *result)
 		errno = error;
 	}
 	/* One with a name may be posted by anybody, so there is nothing to tell. */
-	if (!thrum__adapt_ipc_is_nameless(getpid(), (unsigned long)semaphore)) {
+	if (!thrum__adapt_ipc_is_nameless(own_pid(), (unsigned long)semaphore)) {
 		errno = error;
 		*result = real_sem_wait(caller)(semaphore);
 		return false;

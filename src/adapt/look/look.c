@@ -31,7 +31,8 @@ static bool may_be_for_pipes(const struct looking *looking)
 
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	return (has_cause(looking) || may_be_for_pipes(looking)) && !thrum__adapt_had_handlers();
+	return !is_limited() && (has_cause(looking) || may_be_for_pipes(looking)) &&
+		!thrum__adapt_had_handlers();
 }
 
 /* Looks for data or a rest that nobody takes. */
@@ -103,7 +104,7 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 
 void thrum__adapt_look_before(struct looking *looking)
 {
-	struct thread *self = has_cause(looking) ? thrum__adapt_thread() : NULL;
+	struct thread *self = !is_limited() && has_cause(looking) ? thrum__adapt_thread() : NULL;
 
 	if (!self || rough_time() - self->looked < LOOK_FIRST * INT64_C(1000000))
 		return;
@@ -196,6 +197,8 @@ bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
 
+	if (is_limited())
+		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
 	if (looking->unwritten >= 0 || looking->alone >= 0)
@@ -210,8 +213,11 @@ bool thrum__adapt_look_aside(struct looking *looking)
 bool thrum__adapt_look(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
-	thrum_task told = look(looking, true);
+	thrum_task told;
 
+	if (is_limited())
+		return false;
+	told = look(looking, true);
 	if (thrum__adapt_self)
 		atomic_store(&thrum__adapt_self->epoll, looking->epoll + 1);
 	if (told && told != looking->told) {

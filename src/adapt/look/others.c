@@ -24,7 +24,7 @@ static bool is_timer(int fd)
 {
 	char text[PROCESS_TEXT];
 
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	thrum__adapt_process_read_info(own_pid(), fd, text, sizeof text);
 	return strstr(text, "\nticks:") != NULL;
 }
 
@@ -76,7 +76,7 @@ static void look_at_poll(struct others *others, const struct process_call *call)
 
 	if (count > POLLED_MAX ||
 		(count > 0 &&
-			!thrum__adapt_process_copy(getpid(), call->arguments[0], polled,
+			!thrum__adapt_process_copy(own_pid(), call->arguments[0], polled,
 				count * sizeof *polled)))
 		others->is_watched = true;
 	else
@@ -145,7 +145,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 /* Returns whether all other threads sleep, the program has no child, and nobody waits for the event. */
 static bool look_at_all(struct others *others, const struct looking *looking)
 {
-	struct survey survey = {.others = others, .self = thrum__port_tid()};
+	struct survey survey = {.others = others, .self = own_tid()};
 
 	thrum__adapt_ends_look(&survey.look);
 	if (survey.look.count != 1 ||

@@ -118,7 +118,7 @@ static bool is_join(const struct process_call *call)
  * strict, for another thread that may have work to do. */
 static bool is_outside(uint32_t tid, bool is_strict)
 {
-	const struct look self = {.self = getpid()};
+	const struct look self = {.self = own_pid()};
 	struct process_call call;
 	bool writes;
 	int fd;
@@ -136,7 +136,7 @@ static bool is_outside(uint32_t tid, bool is_strict)
 
 static bool may_go_on(bool is_strict)
 {
-	uint32_t self = thrum__port_tid();
+	uint32_t self = own_tid();
 
 	for (int fd = 0; fd < atomic_load(&fds_before); fd++)
 		if (may_come(fd, is_strict))

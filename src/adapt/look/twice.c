@@ -57,7 +57,7 @@ static bool is_unarmed(int fd)
 {
 	char text[PROCESS_TEXT];
 
-	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	thrum__adapt_process_read_info(own_pid(), fd, text, sizeof text);
 	return strstr(text, "\nticks:") && strstr(text, "\nit_value: (0, 0)\n");
 }
 

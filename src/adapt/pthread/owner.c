@@ -40,7 +40,7 @@ static bool is_layout_known(void)
 	if (pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
 		pthread_mutex_init(&mutex, &attributes) == 0 && mutex.__data.__kind == SHARED &&
 		mutex.__data.__owner == 0 && real_pthread_mutex_trylock(NULL)(&mutex) == 0) {
-		if ((uint32_t)mutex.__data.__owner == thrum__port_tid())
+		if ((uint32_t)mutex.__data.__owner == own_tid())
 			atomic_store(&known, 1);
 		real_pthread_mutex_unlock(NULL)(&mutex);
 	}
@@ -92,14 +92,14 @@ static enum state state_of(pid_t owner)
 {
 	pid_t parent;
 
-	if (owner == 0 || is_thread_of(getpid(), owner))
+	if (owner == 0 || is_thread_of(own_pid(), owner))
 		return STRANGE;
 	if (is_thread_of(getppid(), owner))
 		return LIVES;
 	if (has_ended(owner))
 		return is_relative(owner) ? ENDED : STRANGE;
 	parent = thrum__adapt_process_parent(owner);
-	return parent == getppid() || parent == getpid() ? LIVES : STRANGE;
+	return parent == getppid() || parent == own_pid() ? LIVES : STRANGE;
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ void thrum__adapt_children_divided(void)
  * call waited for `process` alone, or for any (-1). */
 static void note_taken(pid_t child, pid_t process, bool is_quick, const void *caller)
 {
-	uint32_t tid = thrum__port_tid(), nobody = 0;
+	uint32_t tid = own_tid(), nobody = 0;
 	const void *started = process > 0 ? thrum__adapt_started_at(child) : NULL;
 
 	for (unsigned i = 0; i < LEFT; i++)
@@ -189,7 +189,7 @@ bool thrum__adapt_takes_children(bool is_told)
 {
 	return is_told ||
 		(atomic_load_explicit(&last_quick.tid, memory_order_relaxed) != 0 &&
-			taker_of(false, thrum__port_tid()));
+			taker_of(false, own_tid()));
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
 {
 	struct found_processes found = {ended, 0, PROCESSES, true};
 	siginfo_t told;
-	const struct taker *taker = taker_of(is_told, thrum__port_tid());
+	const struct taker *taker = taker_of(is_told, own_tid());
 	unsigned count = 0, threads;
 	sigset_t pending;
 
@@ -219,7 +219,7 @@ static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
 		return 0;
 	if (thrum__adapt_child_ended(-1, &told) != 1)
 		return 0;
-	threads = thrum__adapt_process_children(getpid(), &found);
+	threads = thrum__adapt_process_children(own_pid(), &found);
 	for (unsigned i = 0; i < found.count; i++)
 		if ((!taker || may_take(taker, ended[i])) && thrum__adapt_process_is_over(ended[i]))
 			ended[count++] = ended[i];
@@ -326,7 +326,7 @@ thrum_task thrum__adapt_children_none(const void *caller)
 
 	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
 		thrum__adapt_child_ended(-1, &ended) >= 0 ||
-		!thrum__adapt_process_is_single(getpid()))
+		!thrum__adapt_process_is_single(own_pid()))
 		return THRUM_TASK_NONE;
 	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
 		atomic_load(&taker->caller));
@@ -344,9 +344,9 @@ bool thrum__adapt_children_begin(void)
 
 	if (!thrum__adapt_has_forked())
 		return false;
-	thrum__adapt_process_children(getpid(), &found);
+	thrum__adapt_process_children(own_pid(), &found);
 	for (unsigned i = 0; i < found.count && !is_any; i++)
-		is_any = thrum__adapt_process_is_copy(getpid(), children[i]) ||
+		is_any = thrum__adapt_process_is_copy(own_pid(), children[i]) ||
 			thrum__adapt_has_sent_to(children[i]);
 	if (is_any)
 		thrum__adapt_start();

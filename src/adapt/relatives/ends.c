@@ -348,6 +348,8 @@ static void look_until(struct looked *looked)
 	do {
 		left = next - now_ms();
 		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		if (is_limited())
+			return;
 		if (ready == 0 && looked->count > 0 &&
 			may_return(looked->count == 1 ? looked->children[0] : 0))
 			return;
@@ -356,7 +358,7 @@ static void look_until(struct looked *looked)
 			pause = next_pause(pause);
 			/* Not at the same time as others that began to wait with this one, and
 			 * whose numbers are mostly the next ones: who looks seems to run. */
-			next = now_ms() + pause + (int)(thrum__port_tid() * 7 % 16) * pause / 32;
+			next = now_ms() + pause + (int)(own_tid() * 7 % 16) * pause / 32;
 			if (looked->is_soon && !looked->is_stuck && soon-- > 0)
 				next = now_ms() + LOOK_FIRST;
 		}
@@ -462,7 +464,7 @@ static bool is_inside(const struct looked *looked)
 	if (!looked->is_counter)
 		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	may_write = thrum__adapt_process_has_kernel_writes(getpid());
+	may_write = thrum__adapt_process_has_kernel_writes(own_pid());
 	pthread_setcancelstate(before, NULL);
 	return !may_write;
 }
@@ -476,6 +478,8 @@ static bool wait_inside(struct looked *looked, bool writes)
 
 	do {
 		ready = real_poll(NULL)(&looked->one, 1, pause);
+		if (is_limited())
+			return false;
 		if (ready == 0 && wait->is_inside != is_inside(looked))
 			thrum__adapt_wait_again(wait, !wait->is_inside);
 		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
@@ -547,7 +551,7 @@ static bool find_children(struct looked *looked)
 {
 	struct found_processes found = {looked->children, 0, CHILDREN, true};
 
-	if (thrum__adapt_process_children(getpid(), &found) != 1 || !found.is_whole)
+	if (thrum__adapt_process_children(own_pid(), &found) != 1 || !found.is_whole)
 		return false;
 	looked->count = found.count;
 	return found.count > 0;
@@ -585,7 +589,7 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 		.count = 1,
 		.is_begun = true};
 	int error = errno;
-	bool is_single = thrum__adapt_process_is_single(getpid());
+	bool is_single = thrum__adapt_process_is_single(own_pid());
 
 	if (!thrum__adapt_may_interrupt() && is_worth_looking(&looked, child, is_single) &&
 		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0))

@@ -23,7 +23,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 	size_t size;
 
 	*need = (struct epoll_need){-1, -1, -1, -1, 0, 0};
-	size = thrum__adapt_process_read_info(getpid(), epoll, text, sizeof text);
+	size = thrum__adapt_process_read_info(own_pid(), epoll, text, sizeof text);
 	if (size == 0 || size == sizeof text - 1)
 		return false;
 	while ((line = strstr(line, word))) {
@@ -41,10 +41,10 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			need->merged = fd;
 		if (need->count++ == 0)
 			need->first = need->likely = fd;
-		else if (thrum__adapt_pipe_sender(need->likely) == thrum__port_tid())
+		else if (thrum__adapt_pipe_sender(need->likely) == own_tid())
 			need->likely = fd;
 	}
-	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
+	return !has_counter || !thrum__adapt_process_has_kernel_writes(own_pid());
 }
 
 bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
@@ -52,7 +52,7 @@ bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
 	*need = (struct epoll_need){fd, fd, -1, -1, 1, 0};
 	return is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false) &&
 		(thrum__adapt_pipe_other(fd, true) != fd ||
-			!thrum__adapt_process_has_kernel_writes(getpid()));
+			!thrum__adapt_process_has_kernel_writes(own_pid()));
 }
 
 void thrum__adapt_epoll_waits(void)

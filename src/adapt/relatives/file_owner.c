@@ -230,7 +230,7 @@ static void look_once(struct wait *wait, struct file_lock *lock, pid_t owner)
 
 void thrum__adapt_file_wait(struct wait *wait, int fd, pid_t owner, const void *caller)
 {
-	struct file_lock lock = {.process = getpid(), .fd = fd, .is_flock = owner == 0};
+	struct file_lock lock = {.process = own_pid(), .fd = fd, .is_flock = owner == 0};
 	char label[CALL_MAX];
 	int error = errno, before;
 

@@ -53,7 +53,7 @@ static thrum_task tell_holder(struct held *held, const struct set_holder *holder
 	*told = (struct held_by){.thread = holder->thread, .lock = lock, .has_ended = has_ended};
 	told->task = thrum__create(thrum__adapt_site(place ? place : held->caller),
 		has_ended ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
-	thrum__lock_held(holder->is_copy || thrum__adapt_process_is_copy(getpid(), holder->process)
+	thrum__lock_held(holder->is_copy || thrum__adapt_process_is_copy(own_pid(), holder->process)
 			? thrum__adapt_site(holder->caller)
 			: NULL,
 		told->task, lock);
@@ -105,7 +105,7 @@ struct chain {
 
 static bool follow(const struct set_lock *first, struct chain *chain)
 {
-	uint64_t self = set_thread(getpid(), thrum__port_tid());
+	uint64_t self = set_thread(own_pid(), own_tid());
 
 	*chain = (struct chain){.count = 1};
 	chain->locks[0] = *first;
@@ -153,7 +153,7 @@ static void tell_circle(struct held *held, const struct chain *chain)
 		if (!next)
 			return;
 		/* Threads of this process tell for what they wait. */
-		if (holder->process != getpid())
+		if (holder->process != own_pid())
 			thrum_task_wait(tell_holder(held, holder, atomic_load(&object->task)),
 				atomic_load(&next->task));
 		thrum__adapt_set_tell_own(next, chain->locks[i + 1].key);
@@ -179,7 +179,7 @@ static bool has_own(const struct set_lock *lock)
 	bool has = false;
 
 	for (unsigned i = 0; i < lock->count; i++)
-		has |= lock->holders[i].process == getpid();
+		has |= lock->holders[i].process == own_pid();
 	return has;
 }
 
@@ -217,20 +217,20 @@ static bool is_teller(struct held *held)
 
 	if (!held->is_teller)
 		held->is_teller = atomic_compare_exchange_strong(&held->wait->object->count,
-			&nobody, thrum__port_tid());
+			&nobody, own_tid());
 	return held->is_teller;
 }
 
 static void tell_others(struct held *held, const struct set_lock *lock)
 {
-	uint64_t self = set_thread(getpid(), thrum__port_tid());
+	uint64_t self = set_thread(own_pid(), own_tid());
 	unsigned ended = 0;
 
 	if (!is_told_well(held, lock))
 		end_told(held);
 	for (unsigned i = 0; i < lock->count; i++) {
 		ended += lock->holders[i].thread == self;
-		if (lock->holders[i].process == getpid())
+		if (lock->holders[i].process == own_pid())
 			continue;
 		tell_holder(held, &lock->holders[i], atomic_load(&held->wait->object->task));
 		ended += thrum__adapt_process_is_over(lock->holders[i].process);

@@ -21,7 +21,7 @@ void thrum__adapt_ends_look(struct look *look)
 {
 	struct found_processes found = {look->processes, 1, PROCESSES, true};
 
-	look->self = look->processes[0] = getpid();
+	look->self = look->processes[0] = own_pid();
 	look->threads = thrum__adapt_process_children(look->self, &found);
 	for (unsigned i = 1; i < found.count; i++)
 		thrum__adapt_process_children(look->processes[i], &found);

@@ -40,7 +40,7 @@ static _Atomic bool has_tried;
 static uint64_t find_space(void)
 {
 	static _Atomic uint64_t known, owner;
-	uint64_t self = (uint64_t)getpid(), space;
+	uint64_t self = (uint64_t)own_pid(), space;
 	struct stat numbers;
 
 	if (atomic_load(&owner) == self && (space = atomic_load(&known)))
@@ -85,7 +85,7 @@ static bool is_left(const struct maker *maker)
 {
 	siginfo_t told;
 
-	if (maker->process == getpid())
+	if (maker->process == own_pid())
 		return thrum__adapt_process_is_single(maker->process) &&
 			!thrum__adapt_has_handlers();
 	return maker->is_killed ||
@@ -95,7 +95,7 @@ static bool is_left(const struct maker *maker)
 
 static char *put_maker(char *to, const struct maker *maker)
 {
-	if (maker->process == getpid())
+	if (maker->process == own_pid())
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_named(stpcpy(to, "killed process "), maker->process, maker->name);
 	return thrum__adapt_put_starter(to, maker->process);
@@ -113,7 +113,7 @@ static void tell(struct tried *lock, const struct maker *maker, const char *path
 	task = thrum__adapt_missing(label, caller);
 	atomic_store(&lock->recording, thrum__recording());
 	atomic_store(&lock->file, key);
-	atomic_store(&lock->is_own, maker->process == getpid());
+	atomic_store(&lock->is_own, maker->process == own_pid());
 	atomic_store(&lock->task, task);
 }
 

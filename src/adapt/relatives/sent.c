@@ -47,14 +47,14 @@ static _Atomic pid_t
 
 bool thrum__adapt_has_sent(void)
 {
-	return atomic_load(&has_sent) == getpid();
+	return atomic_load(&has_sent) == own_pid();
 }
 
 /* Whether a process ignores a signal that is about to be sent to it, and that asks it to end. */
 static bool is_ignored_by(pid_t to, int number)
 {
 	int error = errno;
-	bool is_ignored = to > 0 && to != getpid() && thrum__adapt_asks_to_end(number) &&
+	bool is_ignored = to > 0 && to != own_pid() && thrum__adapt_asks_to_end(number) &&
 		is_chosen(ADAPTER_BLOCK) && thrum__adapt_process_ignores(to, number);
 
 	errno = error;
@@ -67,7 +67,7 @@ static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ig
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 
-	if (result != 0 || to == -1 || to == getpid() || number == 0)
+	if (result != 0 || to == -1 || to == own_pid() || number == 0)
 		return result;
 	if (to == 0)
 		to = -getpgrp();
@@ -75,14 +75,14 @@ static int note_sent(int result, pid_t to, int number, int64_t began, bool is_ig
 
 	atomic_store(&forks->signal[at].number, 0);
 	atomic_store(&forks->signal[at].to, to);
-	atomic_store(&forks->signal[at].from, getpid());
+	atomic_store(&forks->signal[at].from, own_pid());
 	atomic_store(&forks->signal[at].is_ignored, is_ignored);
 	atomic_store(&forks->signal[at].began, began);
 	atomic_store(&forks->signal[at].caller, (uintptr_t)caller);
 	atomic_store(&forks->signal[at].image, thrum__adapt_image());
 	atomic_store(&forks->signal[at].ended, now());
 	atomic_store(&forks->signal[at].number, number);
-	atomic_store(&has_sent, getpid());
+	atomic_store(&has_sent, own_pid());
 	return result;
 }
 
@@ -128,7 +128,7 @@ static pid_t find_sender(int number, int64_t wait)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 	int64_t before = atomic_load(&wait_began), heard = atomic_load(&wait_ended), latest = 0;
-	pid_t sender = 0, self = getpid();
+	pid_t sender = 0, self = own_pid();
 
 	if (heard < before)
 		return 0;
@@ -165,8 +165,8 @@ static bool is_alone(pid_t sender)
 	char text[PROCESS_TEXT];
 	bool is_relative = sender == getppid();
 
-	if (thrum__adapt_process_children(getpid(), &found) != 1 || !found.is_whole ||
-		thrum__adapt_process_read(getpid(), "/timers", text) > 0)
+	if (thrum__adapt_process_children(own_pid(), &found) != 1 || !found.is_whole ||
+		thrum__adapt_process_read(own_pid(), "/timers", text) > 0)
 		return false;
 	for (unsigned i = 0; i < found.count; i++) {
 		is_relative |= children[i] == sender;
@@ -190,7 +190,7 @@ static int find_taken(const sigset_t *set, int64_t wait)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 	int64_t before = now();
-	pid_t self = getpid();
+	pid_t self = own_pid();
 	sigset_t pending;
 
 	sigpending(&pending);
@@ -231,7 +231,7 @@ static int wait_and_look(struct wait *wait, const sigset_t *mask, int number, pi
 		int before;
 
 		result = real_ppoll(caller)(NULL, 0, &limit, mask);
-		if (result != 0)
+		if (result != 0 || is_limited())
 			break;
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		seen = is_alone(sender) ? seen + 1 : 0;
@@ -258,7 +258,7 @@ bool thrum__adapt_sent_wait(struct wait *wait, const sigset_t *mask, const void 
 	}
 	thrum__adapt_sent_begin();
 	errno = error;
-	if (!sender || !thrum__adapt_process_is_single(getpid()))
+	if (!sender || !thrum__adapt_process_is_single(own_pid()))
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);

@@ -24,7 +24,7 @@ static _Atomic pid_t user;
 struct stuck *thrum__adapt_stuck_take(void)
 {
 	static struct stuck stuck;
-	pid_t self = getpid(), before = atomic_load(&user);
+	pid_t self = own_pid(), before = atomic_load(&user);
 
 	return before != self && atomic_compare_exchange_strong(&user, &before, self) ? &stuck
 										      : NULL;
@@ -45,7 +45,7 @@ static bool find_relatives(struct stuck *stuck)
 	struct found_processes found = {look->processes, 1, PROCESSES, true};
 	unsigned at = 0;
 
-	look->self = look->processes[0] = getpid();
+	look->self = look->processes[0] = own_pid();
 	for (int i = 0; i < ANCESTORS; i++) {
 		pid_t parent = thrum__adapt_process_parent(look->processes[0]);
 
@@ -302,7 +302,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	if (relative->is_open)
 		return;
 	relative->is_open = thrum__adapt_process_may_handle(relative->process, tid);
-	if (relative->is_open || (is_self && tid == thrum__port_tid()))
+	if (relative->is_open || (is_self && tid == own_tid()))
 		return;
 	if (!thrum__adapt_process_call(relative->process, tid, &call)) {
 		relative->is_open = true;
@@ -432,7 +432,7 @@ bool thrum__adapt_stuck_find_call(struct stuck *stuck, const struct process_call
 {
 	if (!begin(stuck, -1, 0))
 		return false;
-	need_of_call(stuck, &stuck->relatives[0], thrum__port_tid(), call);
+	need_of_call(stuck, &stuck->relatives[0], own_tid(), call);
 	return find_all(stuck);
 }
 

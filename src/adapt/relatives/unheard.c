@@ -33,7 +33,7 @@ static struct sendings find_sendings(pid_t process, pid_t group, int number)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 	struct sendings found = {.is_ignored = true};
-	pid_t self = getpid();
+	pid_t self = own_pid();
 
 	for (unsigned i = 0; i < FORKS_SENT; i++) {
 		if (atomic_load(&forks->signal[i].number) != number ||
@@ -145,7 +145,7 @@ struct unheard thrum__adapt_find_unheard(pid_t process)
 bool thrum__adapt_has_sent_to(pid_t process)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
-	pid_t self = getpid(), group = 0;
+	pid_t self = own_pid(), group = 0;
 
 	if (!thrum__adapt_has_sent())
 		return false;

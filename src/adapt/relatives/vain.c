@@ -88,7 +88,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	(void)directory;
 	if (tid == sleepers->self || sleepers->is_any_awake)
 		return;
-	is_seen = thrum__adapt_process_call(getpid(), tid, &call);
+	is_seen = thrum__adapt_process_call(own_pid(), tid, &call);
 	sleepers->is_any_awake = !(is_seen &&
 					 (thrum__adapt_call_is_endless(&call) ||
 						 find_looker(thrum__adapt_lookers, &call))) &&
@@ -98,7 +98,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 /* Whether all other threads of this process wait for as long as it takes, or only nap. */
 static bool others_sleep(const struct look *look)
 {
-	struct sleepers sleepers = {thrum__port_tid(), look->naps, false};
+	struct sleepers sleepers = {own_tid(), look->naps, false};
 
 	return look->threads == 1 ||
 		(thrum__adapt_process_each(look->self, "/task", look_at_thread, &sleepers) &&
@@ -112,7 +112,7 @@ bool thrum__adapt_others_sleep(void)
 
 bool thrum__adapt_others_nap(const struct naps *naps)
 {
-	struct look look = {.self = getpid(), .naps = naps};
+	struct look look = {.self = own_pid(), .naps = naps};
 
 	return others_sleep(&look);
 }

@@ -52,7 +52,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 
 	if (!one)
 		return;
-	if (one->task && one->process == getpid())
+	if (one->task && one->process == own_pid())
 		thrum_task_resolve(one->task);
 	atomic_store(&one->handle, NULL);
 }
@@ -67,7 +67,7 @@ static void note(uv_stream_t *handle, const void *caller)
 		if (!atomic_compare_exchange_strong(&stopped[i].handle, &expected, handle))
 			continue;
 		stopped[i].epoll = handle->loop->backend_fd;
-		stopped[i].process = getpid();
+		stopped[i].process = own_pid();
 		stopped[i].caller = caller;
 		stopped[i].since = rough_time();
 		stopped[i].task = THRUM_TASK_NONE;
@@ -177,7 +177,7 @@ static thrum_task look(int epoll, bool is_waiting)
 	for (int i = 0; i < atomic_load(&used); i++) {
 		uv_stream_t *handle = atomic_load(&stopped[i].handle);
 
-		if (handle && stopped[i].epoll == epoll && stopped[i].process == getpid())
+		if (handle && stopped[i].epoll == epoll && stopped[i].process == own_pid())
 			look_at(&stopped[i], handle);
 	}
 	return THRUM_TASK_NONE;

@@ -283,7 +283,8 @@ static const char *clock_name(uint32_t kind)
 _Static_assert((int)THRUM__ENDED_STOPPED == (int)THRUM_ENDING_STOPPED &&
 		(int)THRUM__ENDED_EXITED == (int)THRUM_ENDING_EXITED &&
 		(int)THRUM__ENDED_KILLED == (int)THRUM_ENDING_KILLED &&
-		(int)THRUM__ENDED_GONE == (int)THRUM_ENDING_GONE,
+		(int)THRUM__ENDED_GONE == (int)THRUM_ENDING_GONE &&
+		THRUM__STOPPED_LIMITED == THRUM_STOPPED_LIMITED,
 	"the header has the public numbers");
 
 /* See still in struct thrum__read_format. */
