@@ -445,6 +445,23 @@ size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to,
 	return s.text.size;
 }
 
+size_t thrum__words_slow_missed(const struct thrum__slow_answer *answer, char *to, size_t size)
+{
+	struct thrum__words_sentence s = thrum__words_begin(to, size, NULL);
+	struct thrum__slow_missed missed;
+
+	if (thrum__slow_missed_find(answer, &missed)) {
+		thrum__words_put_task_id(&s, answer->model, missed.by, "another task");
+		thrum__words_put(&s, " signalled ");
+		put_quoted_name(&s, answer->model, missed.condition);
+		thrum__words_put(&s, " ");
+		thrum__words_put_duration(&s, missed.before, 3);
+		thrum__words_put(&s,
+			" before that wait began, when nobody waited: the signal is lost.");
+	}
+	return s.text.size;
+}
+
 /* ---- The task ------------------------------------------------------------------------------ */
 
 /* Writes the task's place among those of its label: "the slowest of 40". */

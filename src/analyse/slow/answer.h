@@ -66,4 +66,14 @@ void thrum__slow_answer_begin(const struct thrum__model *, uint32_t task,
 THRUM__MUST_USE int thrum__slow_answer_go_on(struct thrum__slow_answer *);
 void thrum__slow_answer_free(struct thrum__slow_answer *);
 
+/* A signal of a condition that nobody heard: the wait began after it, and lasted until its time-out. */
+struct thrum__slow_missed {
+	uint32_t condition, by;
+	int64_t before; /* ns before the wait */
+};
+
+/* If the cause is a time-out, looks for such a signal in the task's life. Nearly all others of the condition
+ * must be heard. O(edges of the timer and the condition). */
+bool thrum__slow_missed_find(const struct thrum__slow_answer *, struct thrum__slow_missed *);
+
 #endif
