@@ -30,8 +30,8 @@ static NOINLINE void wait_for_mutex(GMutex *mutex, const void *caller)
 	thrum__adapt_wait_lock_end(&wait, true);
 }
 
-/* Nothing is recorded yet. The lock is noted, since a thread may wait for it that is made later. A thread that
- * has to wait already may have taken it itself. */
+/* Nothing is recorded yet. The lock is noted, since a thread may wait for it that is made later. A thread
+ * that has to wait already may have taken it itself. */
 static NOINLINE void lock_early(GMutex *mutex, const void *caller)
 {
 	if (!is_chosen(ADAPTER_GLIB))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* It hangs as its first argument says, in GLib's locks and in work that is done once; unless there is a second
- * one. */
+/* It hangs as its first argument says, in GLib's locks and in work that is done once; unless there is a
+ * second one. */
 #include <glib.h>
 #include <string.h>
 #include <unistd.h>
