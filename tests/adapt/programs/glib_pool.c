@@ -131,14 +131,17 @@ static void print(gpointer data, gpointer argument)
 {
 	int number = GPOINTER_TO_INT(data);
 
-	if (number == PARTS)
+	if (number == PARTS) {
+		finish(number);
 		wait_for(0);
+	}
 	printf("%d %s\n", number, (const char *)argument);
 }
 
 static void print_free(gpointer data)
 {
 	printf("%d freed\n", GPOINTER_TO_INT(data));
+	finish(GPOINTER_TO_INT(data));
 }
 
 /* The order is the program's own, one number comes twice, and the last ones never run. */
@@ -147,22 +150,23 @@ static void run_order(void)
 	pool = g_thread_pool_new(print, (gpointer) "ran", 1, TRUE, NULL);
 	g_thread_pool_set_sort_function(pool, compare, NULL);
 	g_thread_pool_push(pool, GINT_TO_POINTER(PARTS), NULL);
-	g_usleep(10000);
+	wait_for(PARTS);
 	for (int i = 1; i < 6; i++)
 		g_thread_pool_push(pool, GINT_TO_POINTER(i / 2 + 1), NULL);
 	g_thread_pool_move_to_front(pool, GINT_TO_POINTER(2));
 	finish(0);
 	g_thread_pool_free(pool, FALSE, TRUE);
 #if GLIB_CHECK_VERSION(2, 70, 0)
-	done[0] = 0;
+	memset(done, 0, sizeof done);
 	pool = g_thread_pool_new_full(print, (gpointer) "ran", print_free, 1, TRUE, NULL);
 	g_thread_pool_push(pool, GINT_TO_POINTER(PARTS), NULL);
-	g_usleep(10000);
+	wait_for(PARTS);
 	for (int i = 1; i < 4; i++)
 		g_thread_pool_push(pool, GINT_TO_POINTER(i), NULL);
 	g_thread_pool_free(pool, TRUE, FALSE);
 	finish(0);
-	g_usleep(50000);
+	for (int i = 1; i < 4; i++)
+		wait_for(i);
 #else
 	(void)print_free;
 #endif
