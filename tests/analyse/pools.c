@@ -98,11 +98,38 @@ static void a_pool_that_goes_on(void **state)
 		0);
 }
 
+/* Items of GLib's are all alike. queued: what the second one queues before it waits. */
+static unsigned count_items(const char *queued, const char *more)
+{
+	char lines[2048];
+
+	snprintf(lines, sizeof lines,
+		POOL "2" MS "@2 switch 11\n%s"
+		     "3" MS "@2 wait 11 20\n3" MS "@2 suspend - \"blocked\n"
+		     "4" MS "label 10 \"job 1\n4" MS "label 11 \"job 1\n%s" END,
+		queued, more);
+	return count_left(lines);
+}
+
+#define ITEM "2" MS "@2 ready 11 12\n"
+#define THIRD "5" MS "@5 create - 30 thread\n5" MS "@5 label 30 \"pool 31\n5" MS "@5 switch 30\n"
+
+static void a_pool_of_glib(void **state)
+{
+	(void)state;
+	assert_int_equal(count_items("", ""), 0);
+	assert_int_equal(count_items(ITEM, ""), 1);
+	/* A thread of another pool waits for items; or it goes on. */
+	assert_int_equal(count_items(ITEM, THIRD "5" MS "@5 suspend - \"blocked\n"), 1);
+	assert_int_equal(count_items(ITEM, THIRD), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pool_waits_for_its_queue),
 		cmocka_unit_test(a_pool_that_goes_on),
+		cmocka_unit_test(a_pool_of_glib),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

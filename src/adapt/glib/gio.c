@@ -3,12 +3,15 @@
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "adapt/glib/glib.h"
+#include "adapt/relatives/relatives.h"
 
 REAL(g_error_free)
+REAL(g_subprocess_get_identifier)
 REAL(g_file_peek_path)
 REAL(g_async_result_get_user_data)
 REAL(g_object_get_qdata)
@@ -158,7 +161,27 @@ static void end_sync(thrum_task task, const GError *error)
 	thrum_task_read(thrum_task_current(), task);
 }
 
+/* GLib's own thread takes the child, and wakes this one. So this one looks meanwhile for what the child
+ * waits, as for another child. */
+static void wait_for_child(GSubprocess *process, const GCancellable *cancellable,
+	const void *caller)
+{
+	const char *id = process && !cancellable ? real_g_subprocess_get_identifier(NULL)(process)
+						 : NULL;
+	char label[40];
+	struct wait wait;
+
+	if (!id)
+		return;
+	snprintf(label, sizeof label, "process %s", id);
+	thrum__adapt_wait_outside(&wait, THRUM_KIND_REQUEST, label, -1, caller);
+	thrum__adapt_child_wait(&wait, label, (pid_t)strtol(id, NULL, 10));
+	thrum__adapt_wait_end(&wait);
+}
+
 #define SYNC(type, name, parameters, arguments, ...) \
+	SYNC_AFTER(, type, name, parameters, arguments, __VA_ARGS__)
+#define SYNC_AFTER(before, type, name, parameters, arguments, ...) \
 	REAL(name) \
 	STAND_IN type name parameters \
 	{ \
@@ -169,6 +192,7 @@ static void end_sync(thrum_task task, const GError *error)
 			return real_##name(caller) arguments; \
 		thrum_task task = begin_sync(thrum__adapt_request(caller, __VA_ARGS__)); \
 \
+		before; \
 		error = given ? given : &own; \
 		type result = real_##name(caller) arguments; \
 \
@@ -184,34 +208,48 @@ static void end_sync(thrum_task task, const GError *error)
 REAL(g_subprocess_newv)
 REAL(g_subprocess_launcher_spawnv)
 
-static const char *begin_spawn(const char *program)
+/* A child that the calling thread starts already: GIO may call itself. */
+struct spawn {
+	const char *child;
+	const void *spawner;
+};
+
+static struct spawn begin_spawn(const char *program, const void *caller)
 {
-	const char *before = thrum__adapt_glib_child;
+	struct spawn before = {thrum__adapt_glib_child, thrum__adapt_spawner};
 	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	thrum__adapt_spawner = thrum__adapt_spawns_at(caller);
 
 	/* GIO makes the source that waits for the process meanwhile. */
 	thrum__adapt_glib_child = slash ? slash + 1 : program;
 	return before;
 }
 
+static void end_spawn(const struct spawn *before)
+{
+	thrum__adapt_glib_child = before->child;
+	thrum__adapt_spawner = before->spawner;
+}
+
 STAND_IN GSubprocess *g_subprocess_newv(const gchar *const *arguments, GSubprocessFlags flags,
 	GError **error)
 {
-	const char *before = begin_spawn(arguments ? arguments[0] : NULL);
+	struct spawn before = begin_spawn(arguments ? arguments[0] : NULL, CALLER);
 	GSubprocess *process = real_g_subprocess_newv(CALLER)(arguments, flags, error);
 
-	thrum__adapt_glib_child = before;
+	end_spawn(&before);
 	return process;
 }
 
 STAND_IN GSubprocess *g_subprocess_launcher_spawnv(GSubprocessLauncher *launcher,
 	const gchar *const *arguments, GError **error)
 {
-	const char *before = begin_spawn(arguments ? arguments[0] : NULL);
+	struct spawn before = begin_spawn(arguments ? arguments[0] : NULL, CALLER);
 	GSubprocess *process = real_g_subprocess_launcher_spawnv(
 		CALLER)(launcher, arguments, error);
 
-	thrum__adapt_glib_child = before;
+	end_spawn(&before);
 	return process;
 }
 
@@ -245,7 +283,10 @@ STAND_IN GSubprocess *g_subprocess_new(GSubprocessFlags flags, GError **error, c
 	const char **arguments = collect(first, more);
 
 	va_end(more);
+	struct spawn before = begin_spawn(first, CALLER);
+
 	process = g_subprocess_newv(arguments, flags, error);
+	end_spawn(&before);
 	free(arguments);
 	return process;
 }
@@ -260,7 +301,10 @@ STAND_IN GSubprocess *g_subprocess_launcher_spawn(GSubprocessLauncher *launcher,
 	const char **arguments = collect(first, more);
 
 	va_end(more);
+	struct spawn before = begin_spawn(first, CALLER);
+
 	process = g_subprocess_launcher_spawnv(launcher, arguments, error);
+	end_spawn(&before);
 	free(arguments);
 	return process;
 }

@@ -139,21 +139,36 @@ static void on_thread(GTask *task, gpointer object, gpointer data, GCancellable 
 	thrum_task_leave(before);
 }
 
-#define RUN(name) \
-	STAND_IN void name(GTask *task, GTaskThreadFunc function) \
-	{ \
-		struct cell *cell = function && task_of(task) \
-			? thrum__adapt_cell_find(CELL_GTASK, task) \
-			: NULL; \
-\
-		if (cell) { \
-			cell->finalize = (cell_function *)function; \
-			function = on_thread; \
-		} \
-		real_##name(CALLER)(task, function); \
-	}
-RUN(g_task_run_in_thread)
-RUN(g_task_run_in_thread_sync)
+/* It waits for a thread from now on. */
+static thrum_task hand_over(GTask *task, GTaskThreadFunc *function)
+{
+	struct cell *cell = *function ? cell_of(task) : NULL;
+	thrum_task known = cell ? cell->task : THRUM_TASK_NONE;
+
+	if (!known)
+		return THRUM_TASK_NONE;
+	cell->finalize = (cell_function *)*function;
+	*function = on_thread;
+	thrum_task_ready(known);
+	return known;
+}
+
+STAND_IN void g_task_run_in_thread(GTask *task, GTaskThreadFunc function)
+{
+	hand_over(task, &function);
+	real_g_task_run_in_thread(CALLER)(task, function);
+}
+
+STAND_IN void g_task_run_in_thread_sync(GTask *task, GTaskThreadFunc function)
+{
+	thrum_task known = hand_over(task, &function);
+
+	if (known)
+		thrum_task_wait(thrum_task_current(), known);
+	real_g_task_run_in_thread_sync(CALLER)(task, function);
+	if (known)
+		thrum_task_read(thrum_task_current(), known);
+}
 
 /* ---- Returning ------------------------------------------------------------------------------- */
 

@@ -30,12 +30,26 @@ static NOINLINE void wait_for_mutex(GMutex *mutex, const void *caller)
 	thrum__adapt_wait_lock_end(&wait, true);
 }
 
+/* Nothing is recorded yet. The lock is noted, since a thread may wait for it that is made later. A thread
+ * that has to wait already may have taken it itself. */
+static NOINLINE void lock_early(GMutex *mutex, const void *caller)
+{
+	if (!is_chosen(ADAPTER_GLIB))
+		real_g_mutex_lock(caller)(mutex);
+	else if (real_g_mutex_trylock(caller)(mutex))
+		take_lock(mutex, caller);
+	else if (thrum__adapt_glib_begin())
+		wait_for_mutex(mutex, caller);
+	else
+		real_g_mutex_lock(caller)(mutex);
+}
+
 STAND_IN void g_mutex_lock(GMutex *mutex)
 {
 	const void *caller = CALLER;
 
 	if (UNLIKELY(!may_record(ADAPTER_GLIB)))
-		real_g_mutex_lock(caller)(mutex);
+		lock_early(mutex, caller);
 	else if (LIKELY(real_g_mutex_trylock(caller)(mutex)))
 		take_lock(mutex, caller);
 	else
@@ -63,6 +77,29 @@ STAND_IN void g_mutex_clear(GMutex *mutex)
 		thrum__adapt_object_end(mutex);
 	real_g_mutex_clear(CALLER)(mutex);
 }
+
+/* ---- Read-write locks ---------------------------------------------------------------------------- */
+
+static void end_call(const void *const *before)
+{
+	thrum__adapt_spawner = *before;
+}
+
+/* They are those of pthreads, which are recorded with the place of the program's call. */
+#define RW_LOCK(type, name, call) \
+	REAL(name) \
+	STAND_IN type name(GRWLock *lock) \
+	{ \
+		const void *before \
+			__attribute__((cleanup(end_call), unused)) = thrum__adapt_spawner; \
+\
+		thrum__adapt_spawner = CALLER; \
+		call real_##name(CALLER)(lock); \
+	}
+RW_LOCK(void, g_rw_lock_reader_lock, )
+RW_LOCK(void, g_rw_lock_writer_lock, )
+RW_LOCK(gboolean, g_rw_lock_reader_trylock, return )
+RW_LOCK(gboolean, g_rw_lock_writer_trylock, return )
 
 /* ---- Conditions -------------------------------------------------------------------------------- */
 

@@ -47,13 +47,17 @@ static inline bool is_taken(int result)
 #undef END
 
 #define LIST(...) __VA_ARGS__
+/* GLib takes a read-write lock for the program. A mutex it takes in a jump, which has the program's place. */
+#define PLACE(noun, caller) \
+	(strcmp(noun, "rwlock") == 0 ? thrum__adapt_spawns_at(caller) : (caller))
 /* To wait is a function of its own, so that to take a free lock saves few registers. */
 #define TAKE(name, parameters, arguments, try, noun, tid, valid) \
 	static NOINLINE int wait_for_##name(const void *caller, LIST parameters) \
 	{ \
 		struct wait wait; \
 \
-		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller, IS_TIMED(name)); \
+		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, PLACE(noun, caller), \
+			IS_TIMED(name)); \
 		int result = strcmp(#name, "pthread_mutex_lock") == 0 \
 			? thrum__adapt_wait_shared(&wait, lock, caller) \
 			: -1; \
@@ -79,7 +83,7 @@ static inline bool is_taken(int result)
 		int result = real_##try(caller)(lock); \
 \
 		if (LIKELY(is_taken(result))) { \
-			take_lock(lock, caller); \
+			take_lock(lock, PLACE(noun, caller)); \
 			return result; \
 		} \
 		return wait_for_##name(caller, LIST arguments); \
@@ -90,7 +94,7 @@ static inline bool is_taken(int result)
 		int result = real_##name(CALLER) arguments; \
 \
 		if (may_record(ADAPTER_PTHREAD) && is_taken(result)) \
-			take_lock(lock, CALLER); \
+			take_lock(lock, PLACE(strstr(#name, "rwlock") ? "rwlock" : "", CALLER)); \
 		return result; \
 	}
 #define DROP(name, parameters, arguments, noun) \

@@ -345,6 +345,7 @@ THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unwoken(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_unserved_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);

@@ -60,6 +60,23 @@ static bool find_threads(const struct thrum__search *search, struct pool *pool)
 	return pool->count > 0 && model->end - pool->since >= LONG && pool->since <= model->end / 2;
 }
 
+/* Whether a pool is one of GLib's, as the adapter names its items. */
+static bool is_of_glib(const struct thrum__model *model, const struct pool *pool)
+{
+	static const char *const item[] = {"job "};
+
+	return thrum__why_begins_with(model, pool->tasks[0], item, 1);
+}
+
+/* Whether a thread of GLib's waits for items of another pool: GLib has a thread run an item at once, unless
+ * the pool has all that it may have. */
+static bool is_of_other_pool(const struct thrum__model *model, const struct pool *pool,
+	const struct thrum__lane *lane, uint32_t thread)
+{
+	return is_of_glib(model, pool) && lane->running == thread &&
+		thrum__why_rests_for(model, thrum__why_resting(model, lane), "blocked");
+}
+
 /* Whether a thread like those of the pool isn't blocked. By lane, `threads` has the task of its thread. */
 static bool has_free_thread(const struct thrum__model *model, const struct pool *pool,
 	const uint32_t *threads)
@@ -69,6 +86,8 @@ static bool has_free_thread(const struct thrum__model *model, const struct pool 
 			next++;
 			continue;
 		}
+		if (is_of_other_pool(model, pool, &model->lanes[i], threads[i]))
+			continue;
 		for (uint32_t k = 0;
 			k < pool->count && thrum__analyse_task_is_pending(model, threads[i]); k++)
 			if (thrum__why_are_named_alike(model, threads[i], threads[pool->lanes[k]]))
@@ -113,8 +132,16 @@ static bool is_left_to_pool(const struct thrum__search *search, const struct poo
 	return servers.is_whole;
 }
 
-/* The first task that is queued: one unlike those that block the pool, if there is one. NONE: there is no
- * task at all. */
+/* Whether one that blocks the pool queued the task. */
+static bool is_by_pool(const struct thrum__search *search, const struct pool *pool, uint32_t task)
+{
+	uint32_t edge = thrum__why_edge_to(search->model, task, THRUM__EDGE_READY);
+
+	return edge != THRUM__NONE && is_in(pool, THRUM__EDGE(search->model, edge, from));
+}
+
+/* The first task that is queued: one that the pool itself queued, or one unlike those that block it, if there
+ * is one. NONE: there is no task at all. */
 static uint32_t find_queued(const struct thrum__search *search, const struct pool *pool)
 {
 	const struct thrum__model *model = search->model;
@@ -127,7 +154,8 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 		if (!is_queued(model, task) ||
 			model->end - THRUM__TASK(model, task, created) < LONG)
 			continue;
-		if (key != thrum__why_peers_key(&search->peers, pool->tasks[0]))
+		if (key != thrum__why_peers_key(&search->peers, pool->tasks[0]) ||
+			is_by_pool(search, pool, task))
 			return task;
 		if (found == THRUM__NONE)
 			found = task;
@@ -160,7 +188,20 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
 }
 
-int thrum__why_find_full_pools(struct thrum__search *search)
+/* Whether a task waits for something that nobody ever served. */
+static bool is_unserved(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_wait wait = thrum__analyse_graph_waits(&search->graph, task).waits[0];
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(model, wait.on, task, &servers);
+	return !thrum__analyse_task_is_object(model, wait.on) || servers.count == 0;
+}
+
+/* is_early: only such a pool that waits for what nobody ever served, and that queued a task itself. The items
+ * of a pool of GLib's are all alike, so there it always has to be such a task. */
+static int find(struct thrum__search *search, bool is_early)
 {
 	const struct thrum__model *model = search->model;
 	struct pool pool;
@@ -170,10 +211,12 @@ int thrum__why_find_full_pools(struct thrum__search *search)
 		return 0;
 	for (uint32_t i = 0; i < pool.count; i++)
 		if (*thrum__cause(search, pool.tasks[i]) < search->findings->count ||
+			(is_early && !is_unserved(search, pool.tasks[i])) ||
 			!is_left_to_pool(search, &pool, pool.tasks[i]))
 			return 0;
 	queued = find_queued(search, &pool);
-	if (queued == THRUM__NONE || *thrum__cause(search, queued) < search->findings->count)
+	if (queued == THRUM__NONE || *thrum__cause(search, queued) < search->findings->count ||
+		((is_early || is_of_glib(model, &pool)) && !is_by_pool(search, &pool, queued)))
 		return 0;
 	threads = malloc(model->lane_count * sizeof *threads);
 	if (!threads)
@@ -183,4 +226,14 @@ int thrum__why_find_full_pools(struct thrum__search *search)
 		add_finding(search, &pool, queued, threads[pool.lanes[0]]);
 	free(threads);
 	return 0;
+}
+
+int thrum__why_find_unserved_pools(struct thrum__search *search)
+{
+	return find(search, true);
+}
+
+int thrum__why_find_full_pools(struct thrum__search *search)
+{
+	return find(search, false);
 }

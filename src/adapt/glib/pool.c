@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * GThreadPool. Each item that is pushed is a task, which runs once a thread takes the item. The pool gets a
+ * function of ours, with the program's as its argument.
+ */
+#include <errno.h>
+#include <glib.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "adapt/glib/glib.h"
+
+#define BUCKETS 1024u
+
+/* A pool of the program's. */
+struct pool {
+	GFunc function;
+	gpointer data;
+};
+
+/* An item that was pushed, and that no thread has taken. */
+static struct item {
+	struct item *next; /* of the same bucket */
+	const struct pool *pool;
+	const void *data;
+	thrum_task task;
+} * first[BUCKETS], **last[BUCKETS];
+static atomic_flag is_busy =
+	ATOMIC_FLAG_INIT; /* all the above belongs to the thread that has set it */
+
+REAL(g_error_free)
+REAL(g_thread_pool_new)
+REAL(g_thread_pool_push)
+REAL(g_thread_pool_free)
+
+static void lock(void)
+{
+	while (atomic_flag_test_and_set_explicit(&is_busy, memory_order_acquire))
+		sched_yield();
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear_explicit(&is_busy, memory_order_release);
+}
+
+static unsigned bucket_of(const void *data)
+{
+	return (unsigned)(mix_key(0, (uintptr_t)data) % BUCKETS);
+}
+
+static void put(struct item *item)
+{
+	unsigned at = bucket_of(item->data);
+
+	lock();
+	if (!first[at])
+		last[at] = &first[at];
+	*last[at] = item;
+	last[at] = &item->next;
+	unlock();
+}
+
+/* Removes the first item of a pool with this data from a bucket; NULL: with any. Returns NULL if there is
+ * none. */
+static struct item *take(unsigned at, const struct pool *pool, const void *data)
+{
+	struct item *item, **link = &first[at];
+
+	lock();
+	while ((item = *link) && (item->pool != pool || (data && item->data != data)))
+		link = &item->next;
+	if (item && !(*link = item->next))
+		last[at] = link;
+	unlock();
+	return item;
+}
+
+static void run(gpointer data, gpointer argument)
+{
+	const struct pool *pool = argument;
+	struct item *item = take(bucket_of(data), pool, data);
+	thrum_task before;
+
+	if (!item) {
+		pool->function(data, pool->data);
+		return;
+	}
+	before = thrum_task_enter(item->task);
+	pool->function(data, pool->data);
+	thrum_task_resolve(item->task);
+	thrum_task_leave(before);
+	free(item);
+}
+
+/* GIO's own pool is that of GTask. */
+static struct pool *make_pool(GFunc function, gpointer data, const void *caller)
+{
+	struct pool *pool = NULL;
+	int error = errno;
+
+	if (function && function != run && is_chosen(ADAPTER_GLIB) &&
+		!thrum__adapt_glib_is_own(caller))
+		pool = malloc(sizeof *pool);
+	if (pool)
+		*pool = (struct pool){function, data};
+	errno = error;
+	return pool;
+}
+
+#define NEW(name, parameters, arguments) \
+	STAND_IN GThreadPool *name parameters \
+	{ \
+		struct pool *made = make_pool(function, data, CALLER); \
+		GThreadPool *pool; \
+\
+		if (made) { \
+			function = run; \
+			data = made; \
+		} \
+		pool = real_##name(CALLER) arguments; \
+		if (made && !pool) \
+			free(made); \
+		return pool; \
+	}
+NEW(g_thread_pool_new,
+	(GFunc function, gpointer data, gint most, gboolean is_exclusive, GError **error),
+	(function, data, most, is_exclusive, error))
+
+#if GLIB_CHECK_VERSION(2, 70, 0)
+REAL(g_thread_pool_new_full)
+NEW(g_thread_pool_new_full,
+	(GFunc function, gpointer data, GDestroyNotify free_item, gint most, gboolean is_exclusive,
+		GError **error),
+	(function, data, free_item, most, is_exclusive, error))
+#endif
+
+static struct item *put_new(const struct pool *pool, gpointer data, const void *caller)
+{
+	int error = errno;
+	struct item *item = thrum__adapt_glib_begin() ? malloc(sizeof *item) : NULL;
+
+	errno = error;
+	if (!item)
+		return NULL;
+	*item = (struct item){.pool = pool, .data = data};
+	item->task = thrum__adapt_create_for(caller, THRUM_KIND_TASK, "job",
+		(cell_function *)pool->function);
+	thrum_task_ready(item->task);
+	put(item);
+	return item;
+}
+
+static void drop(struct item *item)
+{
+	thrum_task_cancel(item->task);
+	free(item);
+}
+
+/* The item is in the pool also if there is an error: then a thread is missing. If there is none, the pool
+ * is being freed. */
+STAND_IN gboolean g_thread_pool_push(GThreadPool *pool, gpointer data, GError **error)
+{
+	const struct pool *known = pool && pool->func == run ? pool->user_data : NULL;
+	struct item *item = known ? put_new(known, data, CALLER) : NULL;
+	GError *own = NULL, **given = error ? error : &own;
+	gboolean is_put = real_g_thread_pool_push(CALLER)(pool, data, given);
+
+	if (item && !is_put && !*given && (item = take(bucket_of(data), known, data)))
+		drop(item);
+	if (own)
+		real_g_error_free(CALLER)(own);
+	return is_put;
+}
+
+/* The items that are left never run. */
+static void drop_items(const struct pool *pool)
+{
+	struct item *item;
+
+	for (unsigned at = 0; at < BUCKETS; at++)
+		while ((item = take(at, pool, NULL)))
+			drop(item);
+}
+
+/* Without a wait, threads may still run items, and use what is known of the pool. */
+STAND_IN void g_thread_pool_free(GThreadPool *pool, gboolean is_immediate, gboolean waits)
+{
+	struct pool *known = pool && pool->func == run ? pool->user_data : NULL;
+
+	if (known && is_immediate)
+		drop_items(known);
+	real_g_thread_pool_free(CALLER)(pool, is_immediate, waits);
+	if (known && waits)
+		free(known);
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Programs that hang in GLib's locks, and in what they do once, and that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/glib_locks ]] || {
+	echo "skipped: GLib is missing"
+	exit 77
+}
+
+certain='again before reader itself once both'
+for case in $certain forgotten; do
+	begin "$case" "$programs/glib_locks" "$case"
+	soon "fine-$case" "$programs/glib_locks" "$case" fine
+done
+all_same
+wait 2>/dev/null
+
+for case in $certain; do
+	has "$case" why '^deadlock \(certain\)'
+done
+for case in again before; do
+	has "$case" why 'Waits for .mutex (mutex|glib_locks\+0x)'
+done
+has reader why 'Holds .rwlock 0x.*(run_reader|glib_locks\+0x)'
+has reader why 'writer: Waits for .rwlock 0x.*(write_table|glib_locks\+0x)'
+for case in itself both; do
+	has "$case" why 'Holds .once (first|glib_locks\+0x)'
+done
+has both why 'Holds .once (second|glib_locks\+0x)'
+has once why 'Waits for .once (global|glib_locks\+0x)'
+has forgotten why '^never resolved \(likely\): .* ends without releasing .once (first|glib_locks\+0x)'
+for case in $certain forgotten; do
+	has "fine-$case" why '^no findings'
+done
+exit "$failed"

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Programs whose pools of GLib's wait for themselves, and that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/glib_pool ]] || {
+	echo "skipped: GLib is missing"
+	exit 77
+}
+
+for case in parts queue gate; do
+	begin "$case" "$programs/glib_pool" "$case"
+done
+for case in parts queue; do
+	soon "fine-$case" "$programs/glib_pool" "$case" fine
+done
+soon order "$programs/glib_pool" order
+all_same
+wait 2>/dev/null
+
+for case in parts queue; do
+	has "$case" why '^never resolved \(likely\): .job (work(_by_queue)?|glib_pool\+0x)'
+	has "$case" why 'job [^ ]* needs .pool. or 1 more; all of them are blocked'
+	has "fine-$case" why '^no findings'
+done
+has order dump 'cancel +#[0-9]+ job (print|glib_pool)'
+has order why '^no findings'
+"$THRUM" why gate.thrum | grep 'needs .pool' && wrong "gate: the pool waits for the main thread"
+exit "$failed"
