@@ -212,8 +212,8 @@ bool thrum__adapt_others_settle(struct others *, const struct looking *);
 /* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
  * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);
-/* What a thread waits for that waits to read from a descriptor, as long as it takes, in a process without a child that
- * might have the descriptor, too. Sets *tid to the thread. NONE: there is none. */
+/* The wait of the thread that waits to read from a descriptor, as long as it takes, in a process without a
+ * child that might have the descriptor, too. Sets *tid to the thread. NONE: there is none. */
 thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid);
 
 /* ---- stopped.c ---- */

@@ -284,7 +284,7 @@ static bool may_tell_edge(int fd)
 	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && thrum__adapt_others_sleep();
 }
 
-/* What a thread waits for that waits for an answer by this descriptor, or NONE. */
+/* The wait of the thread that waits for an answer by this descriptor, or NONE. */
 static thrum_task find_waiter(int fd)
 {
 	thrum_task waiter = thrum__adapt_pipe_waiter(fd);
