@@ -25,8 +25,9 @@ misses signalfd 'Waits for .wait for ended process [0-9]* \(missed\), started by
 misses early '.wait for ended process [0-9]* \(missed\), started by .* never resolves'
 misses suspend 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
-misses watch 'thread (serve|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
-misses answer 'thread (ask|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
+armed='one-shot watch of socket [0-9]*, read last by take_byte[^+]*, usually armed again by arm'
+misses watch "thread (serve|missed\+0x).*Waits for .$armed"
+misses answer "thread (ask|missed\+0x).*Waits for .$armed"
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'

@@ -15,11 +15,11 @@ leaves() {
 keeps() {
 	local name=$1
 	has "$name" why '^no findings'
-	"$THRUM" dump "$name.thrum" | grep 'unread data' && wrong "$name: all is read"
+	"$THRUM" dump "$name.thrum" | grep -E 'unread data|far unread' && wrong "$name: all is read"
 }
 
 # Each of these hangs until its alarm.
-for case in pair door ticking; do
+for case in pair door ticking throttled; do
 	begin "$case" "$programs/removed" "$case"
 done
 if [[ -x $programs/glib_removed ]]; then
@@ -30,7 +30,7 @@ if [[ -x $programs/event_removed ]]; then
 	begin event "$programs/event_removed"
 	begin event-buffer "$programs/event_removed" buffer
 fi
-for case in pair door ticking handed paused resting child doubled; do
+for case in pair door ticking throttled handed paused resting child doubled; do
 	soon "fine-$case" "$programs/removed" "$case" fine
 done
 if [[ -x $programs/glib_removed ]]; then
@@ -47,7 +47,8 @@ wait
 for case in pair door ticking; do
 	leaves "$case" 'unwatched since epoll_ctl in watch'
 done
-for case in pair door ticking handed paused resting child doubled; do
+has throttled why 'Waits for .data so far unread of socket [0-9]*, unwatched since epoll_ctl in (watch|throttle)[^+]'
+for case in pair door ticking throttled handed paused resting child doubled; do
 	keeps "fine-$case"
 done
 if [[ -x $programs/glib_removed ]]; then

@@ -44,6 +44,16 @@ is_at deadlock deadlock.c "the writer's second"
 is_at deadlock deadlock.c "the flusher's first"
 is_at deadlock deadlock.c "the flusher's second"
 
+# A thread that waits for its own lock: in a handler, or not.
+for case in handler blocked fine; do
+	soon "again-$case" "$programs/taken_again" "$case"
+done
+all_same
+has again-handler why 'mutex log_lock, taken again in the handler on_signal”'
+has again-blocked why '^deadlock .certain.'
+has again-blocked why 'Waits for “mutex log_lock”'
+has again-fine why '^no findings'
+
 # A copy keeps the names; it is read by a thrum that can't find the program any more.
 [[ $names == no ]] || {
 	cp "$programs/deadlock" moved

@@ -56,8 +56,9 @@ static void expect(int kind, uint64_t task, uint64_t other, uint32_t more)
 
 /* ---- Sources ----------------------------------------------------------------------------------- */
 
-/* The mixer waits for the condition 3 so often, each time for a source that `maker` has made. */
-static void tell_rounds(int rounds, int maker)
+/* The mixer waits for the condition 3 so often, each time for a source that `maker` has made, and that gives
+ * so many signals. */
+static void tell_signals(int rounds, int maker, int signals)
 {
 	begin();
 	story_tell("1" MS "create 1 3 condition\n1" MS "label 3 \"answered\n");
@@ -67,17 +68,28 @@ static void tell_rounds(int rounds, int maker)
 		story_tell("%d" MS "create %d %d handle =7\n%d" MS "label %d \"idle drain\n", at,
 			maker, 10 + i, at, 10 + i);
 		story_tell("%d" MS "wait 2 3\n%d" MS "switch %d\n", at, at + 1, 10 + i);
-		story_tell("%d" MS "signal %d 3 =1\n%d" MS "read 2 3\n", at + 1, 10 + i, at + 2);
+		for (int signal = 0; signal < signals; signal++)
+			story_tell("%d" MS "signal %d 3 =1\n", at + 1, 10 + i);
+		story_tell("%d" MS "read 2 3\n", at + 2);
 		story_tell("%d" MS "switch 1\n%d" MS "resolve 1 %d\n", at + 2, at + 2, 10 + i);
 	}
 	story_tell("100" MS "wait 2 3\n");
+}
+
+static void tell_rounds(int rounds, int maker)
+{
+	tell_signals(rounds, maker, 1);
 }
 
 static void a_source_is_not_made_again(void **state)
 {
 	tell_rounds(3, 2);
 	expect(THRUM__STEP_NOT_AGAIN, 12, 3, 0);
+	tell_signals(3, 2, 2); /* as for two jobs */
+	expect(THRUM__STEP_NOT_AGAIN, 12, 3, 0);
 	tell_rounds(2, 2); /* too seldom to be a habit */
+	expect(-1, 0, 0, 0);
+	tell_signals(2, 2, 2);
 	expect(-1, 0, 0, 0);
 	tell_rounds(3, 1); /* the waiter doesn't make them */
 	expect(-1, 0, 0, 0);

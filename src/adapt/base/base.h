@@ -530,6 +530,9 @@ static inline int next_pause(int ms)
 
 /* Returns a signal's handler, or NULL. May change errno. */
 const void *thrum__adapt_handler(int number);
+/* The handler in which the calling thread is: of all signals that have one, only its own is blocked. NULL: it
+ * is in none, or that isn't known. May change errno. */
+const void *thrum__adapt_handler_around(void);
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
 

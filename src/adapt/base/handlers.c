@@ -2,9 +2,13 @@
 /* The program's handlers of signals. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "adapt/base/base.h"
+#include "adapt/base/process.h"
 
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
@@ -93,4 +97,59 @@ bool thrum__adapt_had_handlers(void)
 		errno = error;
 	}
 	return atomic_load(&has_handlers);
+}
+
+/* ---- The handler that runs ---------------------------------------------------------------------- */
+
+#define STACK_SEARCHED 65536  /* bytes of the thread's stack */
+#define RESTORED 0x04000000ul /* SA_RESTORER, for the kernel */
+
+/* As the kernel has it. */
+struct action {
+	const void *handler;
+	unsigned long flags;
+	uintptr_t restorer; /* where the handler returns to */
+	uint64_t mask;
+};
+
+static bool find_action(int number, struct action *action)
+{
+	return syscall(SYS_rt_sigaction, number, NULL, action, sizeof action->mask) == 0 &&
+		action->handler != (const void *)SIG_DFL &&
+		action->handler != (const void *)SIG_IGN && action->flags & RESTORED;
+}
+
+/* Whether the calling thread's stack has such a return address. Its end may be anywhere. */
+static bool has_on_stack(uintptr_t address)
+{
+	uintptr_t words[128], at = (uintptr_t)__builtin_frame_address(0) & ~(sizeof words - 1);
+
+	for (uintptr_t end = at + STACK_SEARCHED; at < end; at += sizeof words) {
+		if (!thrum__adapt_process_copy(getpid(), at, words, sizeof words))
+			return false;
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+			if (words[i] == address)
+				return true;
+	}
+	return false;
+}
+
+const void *thrum__adapt_handler_around(void)
+{
+	const void *found = NULL;
+	struct action action;
+	uintptr_t restorer = 0;
+	sigset_t blocked;
+
+	if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0)
+		return NULL;
+	for (int number = 1; number <= SIGRTMAX; number++) {
+		if (sigismember(&blocked, number) != 1 || !find_action(number, &action))
+			continue;
+		if (found && found != action.handler)
+			return NULL;
+		found = action.handler;
+		restorer = action.restorer;
+	}
+	return found && has_on_stack(restorer) ? found : NULL;
 }

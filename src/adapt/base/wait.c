@@ -243,6 +243,25 @@ void thrum__adapt_wait_instead(struct wait *wait, thrum_task source, const void 
 	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
+/* If the calling thread waits for its own lock, as a handler interrupted it, the lock's name tells. */
+static void name_handler(const struct object *object, const void *lock, uint32_t tid,
+	const char *noun)
+{
+	char label[2 * PLACE_MAX + 40];
+	const void *handler = NULL;
+	int error = errno;
+
+	if (tid ? tid == thrum__port_tid()
+		: thrum__adapt_self && thrum__adapt_thread_holds(thrum__adapt_self, lock))
+		handler = thrum__adapt_handler_around();
+	if (handler) {
+		thrum__adapt_label(label, noun, lock);
+		thrum__adapt_label(strchr(label, '\0'), ", taken again in the handler", handler);
+		thrum_task_label(atomic_load(&object->task), label);
+	}
+	errno = error;
+}
+
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed)
 {
@@ -260,6 +279,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 			/* Others that take it before this thread is known to wait say so, too. */
 			atomic_store(&object->arrived, 0);
 			thrum__adapt_tell_holders(object, lock, tid);
+			name_handler(object, lock, tid, noun);
 		}
 	}
 	if (!object)

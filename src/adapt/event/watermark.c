@@ -256,27 +256,6 @@ static bool waits(uint32_t tid, uint64_t *ran)
 	return looks || thrum__adapt_call_is_endless(&call);
 }
 
-/* The same for a connection whose other end is a descriptor of this process, which has no child that might
- * have it, too. */
-static struct reader find_by_call(int other)
-{
-	struct look look = {.fd = -1};
-	struct process_call call;
-	bool writes = true;
-
-	thrum__adapt_ends_look(&look);
-	for (struct thread *t = thrum__adapt_threads(); t && other >= 0 && look.count == 1;
-		t = t->next) {
-		uint32_t tid = atomic_load(&t->tid);
-
-		if (tid && thrum__adapt_process_call(look.self, tid, &call) &&
-			thrum__adapt_vain_descriptor(&look, look.self, &call, &writes) == other &&
-			!writes)
-			return (struct reader){atomic_load(&t->outside), tid, 0};
-	}
-	return (struct reader){THRUM_TASK_NONE, 0, 0};
-}
-
 static struct reader find_reader(int fd)
 {
 	struct reader reader = {.task = thrum__adapt_pipe_waiter(fd)};
@@ -284,7 +263,7 @@ static struct reader find_reader(int fd)
 
 	if (other < 0) {
 		other = thrum__adapt_socket_peer(fd);
-		reader = find_by_call(other);
+		reader.task = thrum__adapt_others_reader(other, &reader.tid);
 	}
 	for (struct thread *t = thrum__adapt_threads(); t && reader.task && !reader.tid;
 		t = t->next)

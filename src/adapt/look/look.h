@@ -72,6 +72,8 @@ void thrum__adapt_look_end(struct wait *);
 struct epoll_event;
 /* Whether there are any. */
 bool thrum__adapt_watches_once(void);
+/* A call at that place has read from a descriptor. */
+void thrum__adapt_watch_reads(int fd, const void *caller);
 /* A call at that place is about to accept from a socket. */
 void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* Whether an epoll is asked for this event of a descriptor. */
@@ -210,6 +212,9 @@ bool thrum__adapt_others_settle(struct others *, const struct looking *);
 /* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
  * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);
+/* The wait of the thread that waits to read from a descriptor, as long as it takes, in a process without a
+ * child that might have the descriptor, too. Sets *tid to the thread. NONE: there is none. */
+thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid);
 
 /* ---- stopped.c ---- */
 

@@ -192,3 +192,22 @@ bool thrum__adapt_others_rest(const struct looking *looking)
 
 	return look_at_all(&others, looking) && !(others.origins & ~(unsigned)FROM_TIMER);
 }
+
+thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid)
+{
+	struct look look = {.fd = -1};
+	struct process_call call;
+	bool writes = true;
+
+	thrum__adapt_ends_look(&look);
+	for (struct thread *t = thrum__adapt_threads(); t && fd >= 0 && look.count == 1;
+		t = t->next) {
+		*tid = atomic_load(&t->tid);
+		if (*tid && thrum__adapt_process_call(look.self, *tid, &call) &&
+			thrum__adapt_vain_descriptor(&look, look.self, &call, &writes) == fd &&
+			!writes)
+			return atomic_load(&t->outside);
+	}
+	*tid = 0;
+	return THRUM_TASK_NONE;
+}

@@ -4,7 +4,8 @@
  * libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes nevertheless,
  * nobody reads it. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is
  * told only while a thread waits for the other end, all others sleep, and none waits for a connection to the
- * outside; and no more once a watch came back later, or from another thread. A source of GLib whose callback
+ * outside; and no more once a watch came back from another thread. If watches come back later, the program
+ * throttles: then one is only told that is away for far longer than any was. A source of GLib whose callback
  * runs a loop watches for nothing until that ends.
  */
 #define _GNU_SOURCE
@@ -14,6 +15,8 @@
 #include "adapt/look/look.h"
 
 #define LONG INT64_C(500000000) /* ns for which the same data is left */
+#define LONGER 20               /* so many times as long as ever before, if watches come back */
+#define TICK 4000000            /* ns: more than rough_time() may be wrong by */
 
 static struct removed {
 	_Atomic uint32_t closes;      /* how often the number was closed */
@@ -26,7 +29,8 @@ static struct removed {
 	const char *_Atomic words;    /* NULL: no watch was removed */
 	const void *_Atomic place;    /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
-	_Atomic uint32_t turn;         /* and in which turn of its loop */
+	_Atomic uint32_t turn;         /* and in which turn of its loop, */
+	_Atomic int64_t at;            /* and when */
 	_Atomic uint64_t task;
 	/* The threads that look use these: */
 	int64_t since, next;
@@ -40,8 +44,9 @@ static const char by_source[] = ", left by the removed source";
 static const char blocked[] = ", blocked within the callback";
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
 static _Atomic int count; /* of those without their watch */
-/* A watch came back later, or from another thread: then it is no fault that there is none. */
+/* A watch came back from another thread: then it is no fault that there is none. */
 static _Atomic bool come_back;
+static _Atomic int64_t longest; /* ns until one came back in a later turn; 0: none did */
 static __thread uint32_t turns __attribute__((tls_model("initial-exec")));
 
 /* ---- Watches ----------------------------------------------------------------------------------- */
@@ -72,9 +77,21 @@ static void note(int fd, const char *words, const void *place)
 	atomic_store_explicit(&one->place, place, memory_order_relaxed);
 	atomic_store_explicit(&one->thread, thrum__adapt_self, memory_order_relaxed);
 	atomic_store_explicit(&one->turn, turns, memory_order_relaxed);
+	atomic_store_explicit(&one->at, rough_time(), memory_order_relaxed);
 	if (!atomic_exchange(&one->words, words))
 		atomic_fetch_add(&count, 1);
 	raise_to(&used, fd + 1);
+}
+
+static void note_return(const struct removed *one)
+{
+	int64_t took = rough_time() - atomic_load(&one->at) + TICK, before = atomic_load(&longest);
+
+	if (atomic_load(&one->thread) != thrum__adapt_self)
+		atomic_store(&come_back, true);
+	else if (atomic_load(&one->turn) != turns)
+		while (before < took && !atomic_compare_exchange_weak(&longest, &before, took))
+			;
 }
 
 static void watched(int fd)
@@ -83,10 +100,8 @@ static void watched(int fd)
 
 	if (!atomic_load_explicit(&one->words, memory_order_relaxed))
 		return;
-	if (atomic_load(&one->words) != blocked &&
-		(atomic_load(&one->thread) != thrum__adapt_self ||
-			atomic_load(&one->turn) != turns))
-		atomic_store(&come_back, true);
+	if (atomic_load(&one->words) != blocked)
+		note_return(one);
 	clear(one);
 }
 
@@ -209,6 +224,8 @@ static bool may_tell(const struct removed *one, int fd, int64_t age, const struc
 	struct others *others)
 {
 	*others = (struct others){.fd = fd, .event = POLLIN};
+	if (age / LONGER < atomic_load(&longest))
+		return false;
 	if (!thrum__adapt_others_settle(others, looking) || others->origins & FROM_OUTSIDE)
 		return false;
 	return !(others->origins & FROM_TIMER) ||
@@ -230,10 +247,10 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 	char label[CALL_MAX + 2 * PLACE_MAX + 40];
 	const void *place = atomic_load(&one->place);
 
-	/* A timer of the loop that its callback runs may end that: why says that it is possible. */
-	thrum__adapt_put_call(label,
-		words == blocked && others->origins ? "data so far unread of" : "unread data of",
-		fd);
+	/* A timer of the loop may end that: why says that it is possible. */
+	bool may_end = others->origins && (words == blocked || atomic_load(&longest) > 0);
+
+	thrum__adapt_put_call(label, may_end ? "data so far unread of" : "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), words, place);
 	if (words == blocked) {
 		place = atomic_load(&one->runner);

@@ -28,6 +28,7 @@ static struct watch {
 	int left;                     /* bytes, as far as that is known */
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
+	const void *_Atomic read_at;  /* where it was read from last; NULL: nobody knows */
 	_Atomic uint64_t task;
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
@@ -159,6 +160,7 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
+		atomic_store_explicit(&watches[fd].read_at, NULL, memory_order_relaxed);
 		resolve_told(&watches[fd].task);
 		thrum__adapt_stopped_over((int)fd);
 	}
@@ -219,6 +221,12 @@ void thrum__adapt_watch_accepts(int fd, const void *caller)
 		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
 }
 
+void thrum__adapt_watch_reads(int fd, const void *caller)
+{
+	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_once, memory_order_relaxed))
+		atomic_store_explicit(&watches[fd].read_at, caller, memory_order_relaxed);
+}
+
 void thrum__adapt_watch_turn(void)
 {
 	struct thread *self = are_any() ? thrum__adapt_thread() : NULL;
@@ -276,31 +284,53 @@ static bool may_tell_edge(int fd)
 	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && thrum__adapt_others_sleep();
 }
 
-static void tell(struct watch *watch, int fd, const void *waits_at)
+/* The wait of the thread that waits for an answer by this descriptor, or NONE. */
+static thrum_task find_waiter(int fd)
 {
-	const void *own = atomic_load(&watch->armed_at), *accepter = atomic_load(&watch->accepter);
-	const void *caller = is_edge(watch) ? waits_at : own ? own : atomic_load(&armed_at);
-	bool is_door = is_edge(watch) && thrum__adapt_listens(fd);
+	thrum_task waiter = thrum__adapt_pipe_waiter(fd);
+	int other = waiter ? -1 : thrum__adapt_socket_peer(fd);
+	uint32_t tid;
+
+	return other >= 0 && thrum__adapt_socket_limit(other, false) == ENDLESS
+		? thrum__adapt_others_reader(other, &tid)
+		: waiter;
+}
+
+static void tell_edge(struct watch *watch, int fd, const void *waits_at)
+{
+	const void *accepter = atomic_load(&watch->accepter);
+	bool is_door = thrum__adapt_listens(fd);
+	const void *caller = is_door && accepter ? accepter : waits_at;
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
-	if (is_edge(watch)) {
-		caller = is_door && accepter ? accepter : caller;
-		thrum__adapt_put_call(label,
-			is_door ? "queued connections of edge-triggered"
-				: "unread data of edge-triggered",
-			fd);
-		thrum__adapt_label(label + strlen(label), ", left by", caller);
-	} else {
-		thrum__adapt_put_call(label, "one-shot watch of", fd);
-		thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
-	}
+	thrum__adapt_put_call(label,
+		is_door ? "queued connections of edge-triggered" : "unread data of edge-triggered",
+		fd);
+	thrum__adapt_label(label + strlen(label), ", left by", caller);
 	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
-	/* A thread that waits for an answer by this descriptor waits for this. */
+	if (waiter) {
+		thrum_task_wait(waiter, task);
+		thrum_task_should_resolve(task);
+	}
+	atomic_store(&watch->task, task);
+}
+
+/* Its last reader may have returned early. */
+static void tell_once(struct watch *watch, int fd)
+{
+	const void *own = atomic_load(&watch->armed_at), *reader = atomic_load(&watch->read_at);
+	const void *caller = own ? own : atomic_load(&armed_at);
+	thrum_task task, waiter = find_waiter(fd);
+	char label[CALL_MAX + 2 * PLACE_MAX + 60];
+
+	thrum__adapt_put_call(label, "one-shot watch of", fd);
+	if (reader)
+		thrum__adapt_label(label + strlen(label), ", read last by", reader);
+	thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
+	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	if (waiter)
 		thrum_task_wait(waiter, task);
-	if (waiter && is_edge(watch))
-		thrum_task_should_resolve(task);
 	atomic_store(&watch->task, task);
 }
 
@@ -322,8 +352,12 @@ static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 	}
 	if (!atomic_load(&watch->task) &&
 		rough_time() - watch->since >= (is_edge(watch) ? LEFT_LONG : LOOK_TWICE) &&
-		(!is_edge(watch) || may_tell_edge(fd)))
-		tell(watch, fd, waits_at);
+		(!is_edge(watch) || may_tell_edge(fd))) {
+		if (is_edge(watch))
+			tell_edge(watch, fd, waits_at);
+		else
+			tell_once(watch, fd);
+	}
 	return atomic_load(&watch->task);
 }
 

@@ -7,7 +7,9 @@
  * removed door		they are a connection, and the loop waits for others, too
  * removed ticking	the same as pair, but the loop also has a timer that comes often
  *
- * With `fine`: the connection stays there. Then these end, too:
+ * removed throttled	such a timer adds it again, but not once
+ *
+ * With `fine`: the connection stays there, or comes back, once far later. Then these end, too:
  *
  * removed handed	another thread answers one question slowly, and adds the connection again
  * removed paused	a timer adds it again
@@ -31,8 +33,11 @@
 #define SLOW 1300000 /* us: long enough to be looked at */
 #define PAUSE 900    /* ms: as long as a timer may take */
 
+#define LATE 90      /* turns of a timer */
+
 static bool is_fine;
 static const char *name;
+static int turns_away = -1; /* until the connection comes back; -1: it is there, or doesn't */
 static int set, ends[2], timer = -1, from_child = -1;
 
 static bool is(const char *other)
@@ -104,6 +109,25 @@ static void leave_connection(void)
 		watch(EPOLL_CTL_ADD, dup(ends[0]));
 }
 
+/* A y is forgotten, or comes back late. */
+static void throttle(char byte)
+{
+	watch(EPOLL_CTL_DEL, ends[0]);
+	turns_away = byte == 'x' ? 1 : is_fine ? LATE : -1;
+}
+
+static void pass_turn(void)
+{
+	uint64_t ticks;
+
+	if (read(timer, &ticks, sizeof ticks) < 0)
+		abort();
+	if (turns_away < 0 || turns_away-- > 0)
+		return;
+	answer_question();
+	watch(EPOLL_CTL_ADD, ends[0]);
+}
+
 static void come_back(int fd)
 {
 	watch(EPOLL_CTL_DEL, fd);
@@ -118,6 +142,13 @@ static bool take_question(void)
 
 	if (recv(ends[0], &byte, 1, MSG_DONTWAIT) != 1)
 		return false;
+	if (is("throttled")) {
+		if (byte == 'a')
+			answer_question();
+		else
+			throttle(byte);
+		return true;
+	}
 	if (byte == 'x' && (!is_fine || !(is("pair") || is("door") || is("ticking"))))
 		leave_connection();
 	if (byte != 'x' || is("pair") || is("door") || is("ticking") || is("doubled"))
@@ -128,20 +159,17 @@ static bool take_question(void)
 static void *serve(void *unused)
 {
 	struct epoll_event event;
-	uint64_t ticks;
 
-	if (is("ticking"))
+	if (is("ticking") || is("throttled"))
 		make_timer(10);
 	watch(EPOLL_CTL_ADD, ends[0]);
 	while (epoll_wait(set, &event, 1, -1) == 1) {
-		if (event.data.fd == timer && is("ticking")) {
-			if (read(timer, &ticks, sizeof ticks) < 0)
-				abort();
-		} else if (event.data.fd == timer || event.data.fd == from_child) {
+		if (event.data.fd == timer && (is("ticking") || is("throttled")))
+			pass_turn();
+		else if (event.data.fd == timer || event.data.fd == from_child)
 			come_back(event.data.fd);
-		} else if (!take_question()) {
+		else if (!take_question())
 			break;
-		}
 	}
 	return unused;
 }
@@ -149,7 +177,7 @@ static void *serve(void *unused)
 /* Asks the next question before the answer to the one before comes. */
 static void *ask(void *unused)
 {
-	const char questions[] = "aaxaa";
+	const char *questions = is("throttled") ? "aaxaxaxayaa" : "aaxaa";
 	char byte;
 
 	for (int i = 0; questions[i]; i++) {

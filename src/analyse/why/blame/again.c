@@ -44,6 +44,7 @@ static uint32_t not_remade(const struct thrum__search *search, const struct thru
 {
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in), last = THRUM__NONE, own = 0;
+	uint32_t before = THRUM__NONE;
 	int64_t longest = 0, after = link->wait.since;
 	const struct thrum__peer *peer;
 
@@ -53,8 +54,10 @@ static uint32_t not_remade(const struct thrum__search *search, const struct thru
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		int64_t time = THRUM__EDGE(model, edge, time);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+		/* One that does several jobs signals for each. */
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL || task == before)
 			continue;
+		before = task;
 		if (!thrum__model_has_row(&model->tasks, task) ||
 			thrum__analyse_task_is_pending(model, task) ||
 			!is_of_waiter(search, link, task) ||
