@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 
 	alarm(2);
 	sigaction(SIGUSR1, &action, NULL);
-	pthread_create(&thread, NULL, write_log, argc > 1 ? argv[1] : "fine");
+	pthread_create(&thread, NULL, write_log, argc > 1 ? argv[1] : (char *)"fine");
 	pthread_join(thread, NULL);
 	return lines != 1;
 }
