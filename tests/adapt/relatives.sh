@@ -29,14 +29,16 @@ hangs ring 'read of process [0-9]* at [a-z_]*[^:]*: Waits for .process [0-9]* \(
 has ring why 'process [0-9]* \(checker\)[^:]*: Waits for .read of process [0-9]* at (get|filter)'
 hangs broker 'Waits for .process [0-9]* \(stock\)'
 hangs session 'read of process [0-9]* at serve_sessions[^:]*: Waits for .other end of socket [0-9]* in this process'
-for case in half lock slots ring broker session; do
+hangs pool 'process [0-9]* \((relatives|worker)\).*: Waits for .*process [0-9]* \((relatives|worker)\)'
+has pool why "process [0-9]*( .worker.)?, killed by SIGKILL"
+for case in half lock slots ring broker session pool; do
 	has "$case" why '^deadlock \(certain\)'
 done
 hangs handler 'reading end of pipe [0-9]* in this process. never resolves'
 hangs limit 'EMFILE: all 24 are open\); 1[0-9] made by limit'
 
 # Nothing is wrong: another thread sends later, or others only seem to wait.
-for case in half lock slots handler limit late turns ring broker session expiry; do
+for case in half lock slots handler limit late turns ring broker session expiry pool; do
 	same "fine-$case" "$programs/relatives" "$case" fine
 	has "fine-$case" why '^no findings'
 done

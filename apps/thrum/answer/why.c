@@ -156,7 +156,9 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	if (is_silent)
 		is_quiet |= why_write_lasts(&out, model);
 	if (is_silent && is_quiet)
-		why_write_logs(&out, model);
+		why_write_logs(&out, model, false);
+	else if (findings->count > 0 && options->format != WHY_JSON)
+		why_write_logs(&out, model, true);
 	if (is_quiet && task == THRUM__NONE && options->format != WHY_JSON &&
 		times_are_all(&options->times))
 		why_write_odd(&out, search, findings);

@@ -47,8 +47,9 @@ void why_write_polling(struct output *, const struct thrum__model *);
  * longer. Writes nothing if there is none, or no memory. Returns whether it wrote something. */
 bool why_write_lasts(struct output *, const struct thrum__model *);
 
-/* Writes the latest log lines. Writes nothing if there is none. */
-void why_write_logs(struct output *, const struct thrum__model *);
+/* Writes the latest log lines; or only those of processes that a signal killed. Writes nothing if there is
+ * none. */
+void why_write_logs(struct output *, const struct thrum__model *, bool are_killed);
 
 /* Writes which turns left out what their like did, if nobody did it later, and if no finding is more than
  * possible. */

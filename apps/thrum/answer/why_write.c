@@ -400,17 +400,26 @@ bool why_write_lasts(struct output *out, const struct thrum__model *model)
 	return told > 0;
 }
 
-void why_write_logs(struct output *out, const struct thrum__model *model)
+/* Whether a log line tells of a process that a signal killed, as `thrum record` writes it. */
+static bool is_killed(const char *text)
+{
+	return strncmp(text, "process ", strlen("process ")) == 0 && strstr(text, ", killed by ");
+}
+
+void why_write_logs(struct output *out, const struct thrum__model *model, bool are_killed)
 {
 	uint32_t notes[LOGS], count = 0;
 
 	for (uint32_t i = model->notes.count; i-- > model->notes.first && count < LOGS;)
 		if (thrum__model_has_row(&model->notes, i) &&
-			THRUM__NOTE(model, i, kind) == THRUM__NOTE_LOG)
+			THRUM__NOTE(model, i, kind) == THRUM__NOTE_LOG &&
+			(!are_killed ||
+				is_killed(thrum__model_string(model, THRUM__NOTE(model, i, text),
+					NULL))))
 			notes[count++] = i;
 	if (count == 0)
 		return;
-	output_text(out, "Logged last:\n");
+	output_text(out, are_killed ? "\nKilled meanwhile:\n" : "Logged last:\n");
 	while (count-- > 0) {
 		size_t begin = output_begin_line(out), size;
 		const char *text = thrum__model_string(model,

@@ -19,6 +19,20 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
 	const sigset_t *mask, size_t size);
 
 #define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) REAL(name)
+/* Relatives see that it is one wait for all these descriptors. */
+#define LOOK_ON(name, arguments) \
+	{ \
+		_Atomic uintptr_t *looker LOOKER = looks && looking.count > 1 \
+			? thrum__adapt_note_looker(looking.polled, false) \
+			: NULL; \
+\
+		do { \
+			timeout = looks ? looking.pause : limit; \
+			result = real_##name(caller) arguments; \
+			if (looks && result == 0) \
+				looks = thrum__adapt_look(&looking); \
+		} while (result == 0 && timeout != limit); \
+	}
 #define LOOKS(name, parameters, arguments, epoll, object, socket, tell) REAL(name)
 #include "adapt/call/loop.def"
 #undef WAIT
@@ -252,12 +266,7 @@ static int left_of(int limit, uint64_t began)
 				!thrum__adapt_had_handlers()) \
 				LOOK_ASIDE(name, arguments) \
 			else \
-				do { \
-					timeout = looks ? looking.pause : limit; \
-					result = real_##name(caller) arguments; \
-					if (looks && result == 0) \
-						looks = thrum__adapt_look(&looking); \
-				} while (result == 0 && timeout != limit); \
+				LOOK_ON(name, arguments) \
 			thrum__adapt_epoll_waits(); \
 		} \
 		if (is_recorded && result > 0) \

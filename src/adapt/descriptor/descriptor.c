@@ -45,7 +45,9 @@ static int sort_of(int fd)
 	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode))
 		return DESCRIPTOR_QUICK;
 	sort = is_blocking(fd) ? DESCRIPTOR_SLOW : DESCRIPTOR_QUICK;
-	if (S_ISSOCK(status.st_mode) && option_of(fd, SO_TYPE) == SOCK_STREAM)
+	int type = S_ISSOCK(status.st_mode) ? option_of(fd, SO_TYPE) : 0;
+
+	if (type == SOCK_STREAM || type == SOCK_SEQPACKET)
 		sort |= DESCRIPTOR_SOCKET;
 	if (S_ISSOCK(status.st_mode) && sort & DESCRIPTOR_SLOW && option_of(fd, SO_RCVLOWAT) > 1)
 		sort |= DESCRIPTOR_LOW;

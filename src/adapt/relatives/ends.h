@@ -125,6 +125,16 @@ int thrum__adapt_vain_descriptor(const struct look *, pid_t process, const struc
  * here or to the kernel. */
 bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
 	struct end *);
+/* The same of a descriptor for which it waits in this call. */
+bool thrum__adapt_vain_end_of(const struct look *, pid_t process, const struct process_call *,
+	int fd, bool writes, struct end *);
+
+#define POLLED 64
+struct pollfd;
+/* Finds the descriptors, POLLED at most, of which one lets a process go on that waits in this call as long
+ * as it takes. Returns how many there are; 0: it doesn't wait for several, or for too many. */
+unsigned thrum__adapt_vain_polled(const struct look *, pid_t process, const struct process_call *,
+	struct pollfd *polled);
 /* Whether a process waits in poll() as an adapter's look: it goes on until there is something. Sets the
  * descriptor, if fd isn't NULL; to -1 if that look finds out nothing of others. */
 bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,

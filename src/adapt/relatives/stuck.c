@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -170,16 +172,50 @@ static bool is_own_futex(pid_t process, const struct process_call *call)
 	return (call->arguments[2] & 0x7fffffff) != 0 && access(path, F_OK) == 0;
 }
 
-/* The child of which a pidfd tells; 0: of none. -1: an epoll tells of any. */
+/* Whether it is a signalfd for the ends of children, and for nothing else. */
+static bool is_for_children(const char *info)
+{
+	const char *at = strstr(info, "\nsigmask:");
+
+	return at && strtoull(at + strlen("\nsigmask:"), NULL, 16) == UINT64_C(1) << (SIGCHLD - 1);
+}
+
+/* The child of which a pidfd tells; 0: of none. -1: an epoll or a signalfd tells of any. */
 static pid_t find_told(pid_t process, int fd)
 {
 	char text[PROCESS_TEXT], *at;
 
 	thrum__adapt_process_read_info(process, fd, text, sizeof text);
 	at = strstr(text, "\nPid:");
-	return at                        ? (pid_t)strtol(at + strlen("\nPid:"), NULL, 10)
-		: strstr(text, "\ntfd:") ? -1
-					 : 0;
+	return at ? (pid_t)strtol(at + strlen("\nPid:"), NULL, 10)
+		: strstr(text, "\ntfd:") || is_for_children(text) ? -1
+								  : 0;
+}
+
+/* For one of several descriptors. Returns false if the call is for no such. */
+static bool need_polled(struct stuck *stuck, struct relative *relative, uint32_t tid,
+	const struct process_call *call)
+{
+	struct pollfd polled[POLLED];
+	unsigned count = thrum__adapt_vain_polled(&stuck->look, relative->process, call, polled);
+	struct end end;
+	pid_t told;
+
+	for (unsigned i = 0; i < count && !relative->is_open; i++) {
+		if (polled[i].fd < 0)
+			continue;
+		if (polled[i].events != POLLIN ||
+			thrum__adapt_set_is_told(set_thread(relative->process, tid)))
+			relative->is_open = true;
+		else if (thrum__adapt_vain_end_of(&stuck->look, relative->process, call,
+				 polled[i].fd, false, &end))
+			need_end(stuck, relative, &end);
+		else if ((told = find_told(relative->process, polled[i].fd)) != 0)
+			need_child(stuck, relative, told);
+		else
+			relative->is_open = true;
+	}
+	return count > 0;
 }
 
 /* Whether a thread of this process waits in epoll, or for an eventfd, and only the process itself can end
@@ -237,7 +273,7 @@ static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_
 	} else if (thrum__adapt_vain_looker(&stuck->look, relative->process, call, &fd) &&
 		(told = find_told(relative->process, fd)) != 0) {
 		need_child(stuck, relative, told);
-	} else {
+	} else if (!need_polled(stuck, relative, tid, call)) {
 		relative->is_open = true;
 	}
 }

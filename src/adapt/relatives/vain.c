@@ -72,6 +72,20 @@ int thrum__adapt_vain_descriptor(const struct look *look, pid_t process,
 	return one.events == POLLOUT || one.events == POLLIN ? one.fd : -1;
 }
 
+unsigned thrum__adapt_vain_polled(const struct look *look, pid_t process,
+	const struct process_call *call, struct pollfd *polled)
+{
+	unsigned long count = call->arguments[1];
+
+	return thrum__adapt_call_is_poll(call) && count > 1 && count <= POLLED &&
+			(thrum__adapt_call_is_endless(call) ||
+				thrum__adapt_vain_looker(look, process, call, NULL)) &&
+			thrum__adapt_process_copy(process, call->arguments[0], polled,
+				count * sizeof *polled)
+		? (unsigned)count
+		: 0;
+}
+
 struct sleepers {
 	uint32_t self;
 	const struct naps *naps;
@@ -147,15 +161,20 @@ static enum limit limit_of(const struct look *look, pid_t process, const struct 
 bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct process_call *call,
 	struct end *end)
 {
+	bool writes = false;
+	int fd = thrum__adapt_vain_descriptor(look, process, call, &writes);
+
+	return fd >= 0 && thrum__adapt_vain_end_of(look, process, call, fd, writes, end);
+}
+
+bool thrum__adapt_vain_end_of(const struct look *look, pid_t process,
+	const struct process_call *call, int fd, bool writes, struct end *end)
+{
 	char path[64];
 	struct statx file;
 	struct stat other;
 	enum limit limit;
-	bool writes = false;
-	int fd = thrum__adapt_vain_descriptor(look, process, call, &writes);
 
-	if (fd < 0)
-		return false;
 	thrum__adapt_process_descriptor(path, process, fd);
 	if (!thrum__adapt_find_file(AT_FDCWD, path, &file) ||
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -394,6 +396,66 @@ static void expiry(void)
 	begin_sessions(false, 900);
 }
 
+/* A worker that answers; the job k kills it, and s takes long. */
+static int start_worker(void)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		exit(1);
+	if (!start("worker")) {
+		close(ends[1]);
+		return ends[0];
+	}
+	close(ends[0]);
+	while (read(ends[1], &byte, 1) == 1) {
+		if (byte == 'k')
+			raise(SIGKILL);
+		if (byte == 's')
+			usleep(1500000);
+		put(ends[1]);
+	}
+	_exit(0);
+}
+
+/* A worker dies of its job. The next one gets the job only if all is well. */
+static void pool(void)
+{
+	struct signalfd_siginfo told;
+	struct pollfd polled[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+	sigset_t chld;
+	int answers = 0;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+	polled[0].fd = signalfd(-1, &chld, SFD_CLOEXEC);
+	polled[1].fd = start_worker();
+	polled[2].fd = start_worker();
+	if (write(polled[1].fd, "a", 1) != 1 || write(polled[2].fd, "k", 1) != 1)
+		exit(1);
+	while (answers < 2 && poll(polled, 3, -1) > 0) {
+		if (polled[1].revents & POLLIN) {
+			get(polled[1].fd);
+			answers++;
+		}
+		if (polled[2].revents & POLLIN && read(polled[2].fd, &byte, 1) == 1)
+			answers++;
+		if (!(polled[0].revents & POLLIN))
+			continue;
+		if (read(polled[0].fd, &told, sizeof told) < 0 || waitpid(-1, NULL, WNOHANG) <= 0)
+			exit(1);
+		close(polled[2].fd);
+		polled[2].fd = start_worker();
+		if (is_fine && write(polled[2].fd, "s", 1) != 1)
+			exit(1);
+	}
+	close(polled[1].fd);
+	close(polled[2].fd);
+	while (wait(NULL) > 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -401,7 +463,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
 		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring},
-		{"broker", broker}, {"session", session}, {"expiry", expiry}};
+		{"broker", broker}, {"session", session}, {"expiry", expiry}, {"pool", pool}};
 	pthread_t thread;
 	sigset_t mask;
 
@@ -412,6 +474,7 @@ int main(int argc, char **argv)
 	sem_init(&is_done, 0, 0);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR1);
+	sigaddset(&mask, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &mask, NULL); /* in that thread */
 	pthread_create(&thread, NULL, wait_until_done, NULL);
 	pthread_sigmask(SIG_UNBLOCK, &mask, NULL);
