@@ -60,11 +60,14 @@ static void before_short_limit(pid_t process, int resource, const struct rlimit 
 	before_limit(process, resource, &wide);
 }
 
+/* ThreadSanitizer calls it before the code that it compiles may run. */
+#if !defined(__SANITIZE_THREAD__)
 STAND_IN int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 {
 	before_short_limit(0, (int)resource, limit);
 	return real_setrlimit(CALLER)(resource, limit);
 }
+#endif
 
 STAND_IN int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit)
 {
