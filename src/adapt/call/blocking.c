@@ -22,6 +22,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -691,3 +692,9 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		return thrum__adapt_child_waited(caller, process, status, options, result); \
 	}
 #include "adapt/call/blocking.def"
+
+/* The C library's reads unseen. */
+STAND_IN int eventfd_read(int fd, eventfd_t *value)
+{
+	return get_read(CALLER, fd, value, sizeof *value) == sizeof *value ? 0 : -1;
+}

@@ -3,10 +3,12 @@
  * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader takes
  * the whole count, but does one job only. With the argument "woken" all wait for the first job, so
  * that each sees the count. With "fine" each takes one. With "kernel" the process may ask the kernel
- * for input and output that an eventfd tells of. SIGALRM ends it.
+ * for input and output that an eventfd tells of. SIGALRM ends it. With "woken" and "fine" they read by
+ * eventfd_read().
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +22,20 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;
 static int jobs, done;
+static bool reads_by_call;
+
+static bool take(void)
+{
+	eventfd_t count;
+
+	return reads_by_call ? eventfd_read(jobs, &count) == 0
+			     : read(jobs, &count, sizeof count) == sizeof count;
+}
 
 static void *do_jobs(void *unused)
 {
-	uint64_t count;
-
 	(void)unused;
-	while (read(jobs, &count, sizeof count) == sizeof count) {
+	while (take()) {
 		usleep(150000); /* until main waits */
 		pthread_mutex_lock(&mutex);
 		done++;
@@ -51,6 +60,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	alarm(2);
+	reads_by_call = strcmp(name, "woken") == 0 || strcmp(name, "fine") == 0;
 	if (strcmp(name, "kernel") == 0 && syscall(SYS_io_setup, 8, &context) != 0)
 		return 77;
 	jobs = eventfd(strcmp(name, "woken") == 0 ? 0 : JOBS,
