@@ -95,7 +95,7 @@ def main():
         wrapped = re.compile(
             r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evdns|evhttp|bufferevent|evconnlistener)_\w+"
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|_[eE]xit|prctl|posix_spawnp?"
-            r"|chroot|set(re|res|e)?uid"
+            r"|chroot|pivot_root|set(re|res|e)?uid|(set|p)rlimit(64)?|mlockall"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
             r"|sem(timed)?op|semctl|msg(rcv|snd)|mq_(open|(timed)?(send|receive))|__mq_open_2"
