@@ -148,11 +148,10 @@ STAND_IN int mlockall(int flags)
 	thrum__shrink(LOCKED_MOST);
 	errno = error;
 	result = real_mlockall(CALLER)(flags);
-	if (result != 0 && errno == ENOMEM && flags & MCL_CURRENT && lock_others(flags, CALLER)) {
-		errno = error;
+	if (result != 0)
+		error = errno;
+	if (result != 0 && error == ENOMEM && flags & MCL_CURRENT && lock_others(flags, CALLER))
 		result = 0;
-	}
-	error = errno;
 	thrum__shrink(LOCKED_MOST);
 	errno = error;
 	return result;
