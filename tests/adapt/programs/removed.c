@@ -33,7 +33,7 @@
 #define SLOW 1300000 /* us: long enough to be looked at */
 #define PAUSE 900    /* ms: as long as a timer may take */
 
-#define LATE 90      /* turns of a timer */
+#define LATE 90 /* turns of a timer */
 
 static bool is_fine;
 static const char *name;

@@ -13,8 +13,8 @@
  *   ask: why
  *   culprit: nothing
  */
-/* A shop's front end: requests go through a pipeline of threads, parser, cache and sender. What the cache doesn't know
- * it fetches from a backend, once for all who ask for it. */
+/* A shop's front end: requests go through a pipeline of threads, parser, cache and sender. The cache fetches
+ * from a backend whatever it doesn't know, once for all who ask for it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
