@@ -35,8 +35,8 @@ REAL(prctl)
 #define OWN_ARCH AUDIT_ARCH_RISCV64
 #endif
 
-/* Those that the recorder and the adapters make on their own account. tests/check/own_calls.py tells if some are
- * missing. */
+/* Those that the recorder and the adapters make on their own account. tests/check/own_calls.py tells if some
+ * are missing. */
 static const uint16_t own_calls[] = {
 	SYS_brk,
 	SYS_close,
