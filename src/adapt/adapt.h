@@ -101,8 +101,8 @@ void thrum__adapt_exits(int status);
 void thrum__adapt_forbids(void);
 /* The same, and the calls of those who record would be harmful: the recording ends. */
 void thrum__adapt_limits(void);
-/* This process, as it was when it limited its system calls. */
-pid_t thrum__adapt_limited_pid(void);
+/* This process, without a system call. In the child of a vfork it is the parent. */
+pid_t thrum__adapt_known_pid(void);
 /* A fork is about to be made; what the child starts is linked to this moment. */
 void thrum__adapt_fork(void);
 
@@ -134,7 +134,7 @@ static inline bool is_limited(void)
  * others. */
 static inline pid_t own_pid(void)
 {
-	return is_limited() ? thrum__adapt_limited_pid() : getpid();
+	return is_limited() ? thrum__adapt_known_pid() : getpid();
 }
 
 static inline uint32_t own_tid(void)

@@ -41,12 +41,14 @@ uint64_t thrum__adapt_size_within(uint64_t size)
 	return most;
 }
 
+/* The child of a vfork leaves its parent alone. */
 static void before_limit(pid_t process, int resource, const struct rlimit64 *limit)
 {
 	int error = errno;
 
 	if (limit && resource == RLIMIT_AS && limit->rlim_cur != RLIM64_INFINITY && !is_limited() &&
-		(process == 0 || process == own_pid()) && THRUM__ON(THRUM__BIT_STARTED))
+		own_pid() == thrum__adapt_known_pid() && (process == 0 || process == own_pid()) &&
+		THRUM__ON(THRUM__BIT_STARTED))
 		thrum__shrink(limit->rlim_cur / PART);
 	errno = error;
 }
@@ -151,11 +153,10 @@ STAND_IN int mlockall(int flags)
 	thrum__shrink(LOCKED_MOST);
 	errno = error;
 	result = real_mlockall(CALLER)(flags);
-	if (result != 0 && errno == ENOMEM && flags & MCL_CURRENT && lock_others(flags, CALLER)) {
-		errno = error;
+	if (result != 0)
+		error = errno;
+	if (result != 0 && error == ENOMEM && flags & MCL_CURRENT && lock_others(flags, CALLER))
 		result = 0;
-	}
-	error = errno;
 	thrum__shrink(LOCKED_MOST);
 	errno = error;
 	return result;

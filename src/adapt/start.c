@@ -137,7 +137,7 @@ void thrum__adapt_forbids(void)
 	atomic_store(&thrum__adapt_is_fresh, false);
 }
 
-pid_t thrum__adapt_limited_pid(void)
+pid_t thrum__adapt_known_pid(void)
 {
 	return process;
 }

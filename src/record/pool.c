@@ -84,7 +84,7 @@ void thrum__record_pool_shrink(struct recorder *r, uint64_t bytes)
 	uint64_t kept = bytes > r->header->packet.offset
 		? (bytes - r->header->packet.offset) / r->packet_size
 		: 0;
-	uint64_t waiting = atomic_load(&r->tail) - atomic_load(&r->head);
+	uint64_t head = atomic_load(&r->head), waiting = atomic_load(&r->tail) - head;
 	uint32_t slot, last = end;
 
 	/* Each packet once: others that are put meanwhile are at the end. */

@@ -419,6 +419,22 @@ static void put_permits(struct thrum__words_sentence *s, const struct thrum__slo
 	thrum__words_put(s, permits->count == 1 ? ", which has ended." : ", which have ended.");
 }
 
+/* Tells the signal that came before the wait, if that is the cause. */
+static void put_missed(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	struct thrum__slow_missed missed;
+
+	if (!thrum__slow_missed_find(answer, &missed))
+		return;
+	thrum__words_put(s, " ");
+	thrum__words_put_task_id(s, answer->model, missed.by, "another task");
+	thrum__words_put(s, " signalled ");
+	put_quoted_name(s, answer->model, missed.condition);
+	thrum__words_put(s, " ");
+	thrum__words_put_duration(s, missed.before, 3);
+	thrum__words_put(s, " before that wait began, when nobody waited: the signal is lost.");
+}
+
 size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
@@ -439,26 +455,10 @@ size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to,
 		put_cause(&s, answer);
 		thrum__words_put(&s, ".");
 		put_permits(&s, answer);
+		put_missed(&s, answer);
 	}
 	if (count)
 		*count = s.count;
-	return s.text.size;
-}
-
-size_t thrum__words_slow_missed(const struct thrum__slow_answer *answer, char *to, size_t size)
-{
-	struct thrum__words_sentence s = thrum__words_begin(to, size, NULL);
-	struct thrum__slow_missed missed;
-
-	if (thrum__slow_missed_find(answer, &missed)) {
-		thrum__words_put_task_id(&s, answer->model, missed.by, "another task");
-		thrum__words_put(&s, " signalled ");
-		put_quoted_name(&s, answer->model, missed.condition);
-		thrum__words_put(&s, " ");
-		thrum__words_put_duration(&s, missed.before, 3);
-		thrum__words_put(&s,
-			" before that wait began, when nobody waited: the signal is lost.");
-	}
 	return s.text.size;
 }
 

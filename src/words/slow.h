@@ -18,10 +18,6 @@ size_t thrum__words_slow(const struct thrum__slow_answer *, char *to, size_t siz
 size_t thrum__words_slow_most(const struct thrum__slow_answer *, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count);
 
-/* "“scan 5” (task 3) signalled “seen” 16 ms before that wait began, when nobody waited: the signal is lost."
- * "" if that isn't so. */
-size_t thrum__words_slow_missed(const struct thrum__slow_answer *, char *to, size_t size);
-
 /* A share: "waits for db › disk (task 41), 3 times". */
 size_t thrum__words_slow_share(const struct thrum__slow_answer *, const struct thrum__share *,
 	char *to, size_t size, struct thrum__words_mention mentions[THRUM__MENTIONS_MAX],

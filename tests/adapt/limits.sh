@@ -35,6 +35,7 @@ done
 has prctl dump 'wait.*mutex'
 has few info 'ending +exited with status 5'
 for how in few vfork child; do
+	has "$how" info 'ending +exited'
 	"$THRUM" why "$how.thrum" | grep -q seccomp && wrong "$how: it didn't end the recording"
 done
 

@@ -180,6 +180,43 @@ static void ways_are_as_exact_as_the_clocks(void **state)
 	on_two_machines(320, 900, INT64_MAX, "on the network (there and back), 2 times");
 }
 
+/* A task waits for a condition or a timer. `signals`: those that came before, and their waiters. */
+static const char *tell_wait(const char *signals, struct thrum__document *document)
+{
+	char story[1500];
+	struct thrum__model *model;
+	const char *text;
+
+	snprintf(story, sizeof story,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 3 condition\n0 label 3 \"seen\n"
+		"0 create 1 4 fiber\n0 label 4 \"scanner\n"
+		"10 create 1 11 wait\n10 wait 11 3\n11 signal 4 3 =1\n12 read 11 3\n13 resolve 11 11\n"
+		"20 create 1 12 wait\n20 wait 12 3\n21 signal 4 3 =1\n22 read 12 3\n23 resolve 12 12\n"
+		"50 create 1 100 task\n50 label 100 \"order\n%s"
+		"60 create 1 101 wait\n60 wait 101 3\n60 create 1 102 timer\n60 label 102 \"timeout\n"
+		"60 due 102 =260\n60 create 1 103 pick\n60 wait 103 101\n60 wait 103 102\n"
+		"60 wait 100 103\n260 switch 102\n260 resolve 102 102\n261 switch 103\n"
+		"261 read 103 102\n261 cancel 103 101\n261 resolve 103 103\n262 switch 100\n"
+		"262 read 100 103\n263 resolve 100 100\n",
+		signals);
+	model = story_model(story, false);
+	text = read_slow(model, 100, document);
+	thrum__model_destroy(model);
+	return text;
+}
+
+static void a_signal_that_came_before_the_wait(void **state)
+{
+	struct thrum__document document = {0};
+
+	(void)state;
+	assert_non_null(strstr(tell_wait("55 signal 4 3 =0\n", &document),
+		" [“scanner” (task 4)] signalled “seen” 5 ns before that wait began, when nobody waited: the "
+		"signal is lost.\n"));
+	assert_null(strstr(tell_wait("55 signal 4 3 =1\n", &document), "signalled"));
+	thrum__document_finish(&document);
+}
+
 /* Two permits: `kept` says what becomes of that of “send 2”. */
 #define PERMITS(kept) \
 	"0 create - 1 thread\n0 switch 1\n" \
@@ -221,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_waits_for_ever),
 		cmocka_unit_test(ways_are_as_exact_as_the_clocks),
 		cmocka_unit_test(names_of_those_awaited),
+		cmocka_unit_test(a_signal_that_came_before_the_wait),
 		cmocka_unit_test(permits_that_are_never_given_back),
 	};
 

@@ -160,9 +160,6 @@ static void write_slow_text(struct slow *slow)
 	size = thrum__words_slow_most(&slow->answer, words, sizeof(words), NULL, NULL);
 	write_sentence(slow, words, size);
 	output_text(&slow->out, size > 0 ? "\n" : "");
-	size = thrum__words_slow_missed(&slow->answer, words, sizeof(words));
-	write_sentence(slow, words, size);
-	output_text(&slow->out, size > 0 ? "\n" : "");
 	write_table(slow);
 	if (slow->answer.path.is_cut)
 		output_text(&slow->out, THRUM__WORDS_SLOW_CUT "\n");

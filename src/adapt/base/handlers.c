@@ -125,7 +125,7 @@ static bool has_on_stack(uintptr_t address)
 	uintptr_t words[128], at = (uintptr_t)__builtin_frame_address(0) & ~(sizeof words - 1);
 
 	for (uintptr_t end = at + STACK_SEARCHED; at < end; at += sizeof words) {
-		if (!thrum__adapt_process_copy(getpid(), at, words, sizeof words))
+		if (!thrum__adapt_process_copy(own_pid(), at, words, sizeof words))
 			return false;
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 			if (words[i] == address)

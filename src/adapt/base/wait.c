@@ -251,7 +251,7 @@ static void name_handler(const struct object *object, const void *lock, uint32_t
 	const void *handler = NULL;
 	int error = errno;
 
-	if (tid ? tid == thrum__port_tid()
+	if (tid ? tid == own_tid()
 		: thrum__adapt_self && thrum__adapt_thread_holds(thrum__adapt_self, lock))
 		handler = thrum__adapt_handler_around();
 	if (handler) {

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <glib.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "adapt/glib/glib.h"
@@ -25,8 +24,8 @@ static struct item {
 	const void *data;
 	thrum_task task;
 } * first[BUCKETS], **last[BUCKETS];
-static atomic_flag is_busy =
-	ATOMIC_FLAG_INIT; /* all the above belongs to the thread that has set it */
+/* All the above belongs to the thread that has set it. */
+static atomic_flag is_busy = ATOMIC_FLAG_INIT;
 
 REAL(g_error_free)
 REAL(g_thread_pool_new)
@@ -36,7 +35,7 @@ REAL(g_thread_pool_free)
 static void lock(void)
 {
 	while (atomic_flag_test_and_set_explicit(&is_busy, memory_order_acquire))
-		sched_yield();
+		thrum__port_yield();
 }
 
 static void unlock(void)

@@ -87,7 +87,6 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 	bool *is_blocked)
 {
 	const struct thrum__model *model = search->model;
-
 	bool has_pool = false, is_over = false;
 
 	*is_alive = *is_blocked = false;
