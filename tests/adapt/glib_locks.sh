@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Programs that hang in GLib's locks, and in what they do once, and that know nothing of thrum.
+# Programs that hang in GLib's locks, in what they do once and in handlers of a cancellable, and that know
+# nothing of thrum.
 # shellcheck disable=SC1091,SC2154
 set -u
 . "$(dirname "$0")/adapt.bash"
@@ -9,7 +10,7 @@ set -u
 	exit 77
 }
 
-certain='again before reader itself once both'
+certain='again before reader itself once both cancelled disconnected reset'
 for case in $certain forgotten; do
 	begin "$case" "$programs/glib_locks" "$case"
 	soon "fine-$case" "$programs/glib_locks" "$case" fine
@@ -30,6 +31,10 @@ for case in itself both; do
 done
 has both why 'Holds .once (second|glib_locks\+0x)'
 has once why 'Waits for .once (global|glib_locks\+0x)'
+has cancelled why 'Waits for .cancellable (cancellable|0x|glib_locks\+0x)'
+has disconnected why 'Waits for .mutex'
+has disconnected why 'other: Waits for .cancellable'
+has reset why 'Waits for .cancellable'
 has forgotten why '^never resolved \(likely\): .* ends without releasing .once (first|glib_locks\+0x)'
 for case in $certain forgotten; do
 	has "fine-$case" why '^no findings'

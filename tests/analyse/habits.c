@@ -246,6 +246,35 @@ static void nobody_takes_an_item(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
+/* A writer takes two items; it is cancelled, fails, or ends before the third one, or another one took the
+ * second. */
+static void tell_takes(const char *end, int second)
+{
+	begin();
+	story_tell("2" MS "create 1 4 stream\n");
+	story_tell("2" MS "label 4 \"records\n2" MS "create 1 5 task\n2" MS "label 5 \"writer\n");
+	story_tell("2" MS "create 1 6 task\n2" MS "label 6 \"other\n");
+	for (int i = 0; i < 2; i++)
+		story_tell("%d" MS "wait %d 4\n%d" MS "signal 1 4 =1\n%d" MS "read %d 4\n", 3 + i,
+			i == 1 ? second : 5, 3 + i, 3 + i, i == 1 ? second : 5);
+	story_tell("6" MS "wait 5 4\n7" MS "%s 1 5\n7" MS "read 1 5\n", end);
+	story_tell("8" MS "create 1 3 task\n8" MS "label 3 \"reply\n8" MS "wait 2 3\n");
+	story_tell("8" MS "signal 1 4 =0\n");
+}
+
+static void the_only_taker_is_gone(void **state)
+{
+	tell_takes("cancel", 5);
+	expect_first(THRUM__STEP_CANCELLED, 5, 1);
+	tell_takes("fail", 5);
+	expect_first(THRUM__STEP_FAILED_MEANWHILE, 5, 0);
+	tell_takes("resolve", 5);
+	expect_first(THRUM__STEP_LEFT_QUEUE, 5, 4);
+	/* Others take items, too. */
+	tell_takes("cancel", 6);
+	expect_first(THRUM__STEP_UNTAKEN, 1, 4);
+}
+
 /* Fetches signal when they are done; the job waits for one that was cancelled. Others are, too: those
  * whose numbers are `cancelled`. */
 static void tell_fetches(const char *cancelled)
@@ -372,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_token_is_kept),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),
+		cmocka_unit_test(the_only_taker_is_gone),
 		cmocka_unit_test(a_leader_is_cancelled),
 		cmocka_unit_test(a_log_line_meanwhile),
 		cmocka_unit_test(a_timer_is_put_off),

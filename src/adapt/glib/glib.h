@@ -79,6 +79,17 @@ void thrum__adapt_glib_signals(const void *condition);
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller);
 void thrum__adapt_glib_loop_end(void *main_loop);
 
+/* ---- locks.c ---- */
+
+/* The calling thread has told for what it waits: not for the condition by which GIO does that. */
+extern __thread bool thrum__adapt_glib_waits __attribute__((tls_model("initial-exec")));
+
+/* ---- once.c ---- */
+
+/* The calling thread begins to wait for a lock if a thread holds it. Returns whether it waits. */
+bool thrum__adapt_glib_begin_wait(struct wait *, const void *lock, const char *noun,
+	const void *caller);
+
 /* ---- gtask.c ---- */
 
 /* A task has failed, or was cancelled. */

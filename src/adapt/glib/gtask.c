@@ -21,7 +21,6 @@ REAL(g_task_run_in_thread)
 REAL(g_task_run_in_thread_sync)
 REAL(g_task_return_error)
 REAL(g_task_return_error_if_cancelled)
-REAL(g_cancellable_cancel)
 
 void thrum__adapt_glib_fail(thrum_task task, const GError *error)
 {
@@ -235,15 +234,3 @@ PROPAGATE(gboolean, g_task_propagate_boolean, (GTask * task, GError **error), (t
 PROPAGATE(gssize, g_task_propagate_int, (GTask * task, GError **error), (task, error))
 PROPAGATE(gboolean, g_task_propagate_value, (GTask * task, GValue *value, GError **error),
 	(task, value, error))
-
-/* ---- GCancellable ---------------------------------------------------------------------------- */
-
-static struct thrum_category glib = {"glib", 0};
-static struct thrum_tag cancels = {"g_cancellable_cancel", &glib, 1, 0, 0};
-
-STAND_IN void g_cancellable_cancel(GCancellable *cancellable)
-{
-	if (cancellable && thrum__adapt_glib_begin())
-		thrum_tag(&cancels);
-	real_g_cancellable_cancel(CALLER)(cancellable);
-}

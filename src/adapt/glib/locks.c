@@ -113,6 +113,8 @@ static void begin_wait(struct wait *wait, const GCond *condition, const void *ca
 	thrum__adapt_wait_begin(wait, object, condition, caller, is_timed);
 }
 
+__thread bool thrum__adapt_glib_waits;
+
 STAND_IN void g_cond_wait(GCond *condition, GMutex *lock)
 {
 	const void *caller = CALLER;
@@ -122,11 +124,14 @@ STAND_IN void g_cond_wait(GCond *condition, GMutex *lock)
 		return;
 	}
 	struct wait wait;
+	bool is_told = thrum__adapt_glib_waits;
 
 	drop_lock(lock, "mutex");
-	begin_wait(&wait, condition, caller, false);
+	if (!is_told)
+		begin_wait(&wait, condition, caller, false);
 	real_g_cond_wait(caller)(condition, lock);
-	thrum__adapt_wait_end(&wait);
+	if (!is_told)
+		thrum__adapt_wait_end(&wait);
 	take_lock(lock, caller);
 }
 

@@ -24,13 +24,18 @@ static bool is_under_way(const void *once)
 	return false;
 }
 
-/* Begins to wait if a thread does it. Returns whether it waits. */
+bool thrum__adapt_glib_begin_wait(struct wait *wait, const void *lock, const char *noun,
+	const void *caller)
+{
+	if (!is_chosen(ADAPTER_GLIB) || !is_under_way(lock) || !thrum__adapt_glib_begin())
+		return false;
+	thrum__adapt_wait_lock(wait, lock, 0, noun, caller, false);
+	return true;
+}
+
 static bool begin_wait(struct wait *wait, const void *once, const void *caller)
 {
-	if (!is_chosen(ADAPTER_GLIB) || !is_under_way(once) || !thrum__adapt_glib_begin())
-		return false;
-	thrum__adapt_wait_lock(wait, once, 0, "once", caller, false);
-	return true;
+	return thrum__adapt_glib_begin_wait(wait, once, "once", caller);
 }
 
 #define ENTER(name, parameters) \

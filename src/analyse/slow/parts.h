@@ -137,6 +137,13 @@ bool thrum__slow_walk_process(struct thrum__slow_walk *, const struct thrum__slo
 bool thrum__slow_walk_pool(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	int64_t from, int64_t to);
 
+/* ---- Lines: line.c ---------------------------------------------------------------------------- */
+
+/* Walks the time of a task that never ran until `by` ended it, if those before it show that it stood in a
+ * line. Returns whether they do. */
+bool thrum__slow_walk_line(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	uint32_t by);
+
 /* ---- Runs: runs.c -------------------------------------------------------------------------- */
 
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */

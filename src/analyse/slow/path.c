@@ -324,6 +324,8 @@ static void walk_end(struct thrum__slow_walk *walk, const struct thrum__slow_pie
 		before.task = by;
 		before.depth++;
 		thrum__slow_push(walk, before);
+	} else if (never_ran && thrum__slow_walk_line(walk, &before, by)) {
+		return;
 	} else if (by != piece->task &&
 		(thrum__slow_explains(walk, piece, by) || serves(walk, piece, by))) {
 		if (never_ran && thrum__slow_is_ground(model, by))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* It hangs as its first argument says, in GLib's locks and in work that is done once; unless there is a
- * second one. */
-#include <glib.h>
+/* It hangs as its first argument says, in GLib's locks, in work that is done once and in handlers of a
+ * cancellable; unless there is a second one. */
+#include <gio/gio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,6 +146,72 @@ static void run_both(void)
 	g_thread_join(thread);
 }
 
+/* ---- Cancellables -------------------------------------------------------------------------------- */
+
+static GCancellable *cancellable;
+static gulong handler;
+
+static void on_cancelled(void)
+{
+	if (is_fine)
+		g_signal_handler_disconnect(cancellable, handler);
+	else
+		g_cancellable_disconnect(cancellable, handler);
+}
+
+/* Its handler disconnects itself. */
+static void run_cancelled(void)
+{
+	join("worker", finish);
+	handler = g_cancellable_connect(cancellable, G_CALLBACK(on_cancelled), NULL, NULL);
+	g_cancellable_cancel(cancellable);
+}
+
+static void lock_when_cancelled(void)
+{
+	g_usleep(100000);
+	g_mutex_lock(&mutex);
+	g_mutex_unlock(&mutex);
+}
+
+/* While the handler runs, which waits for the mutex. */
+static gpointer disconnect(gpointer data)
+{
+	if (!is_fine)
+		g_mutex_lock(&mutex);
+	g_usleep(50000);
+	g_cancellable_disconnect(cancellable, handler);
+	if (!is_fine)
+		g_mutex_unlock(&mutex);
+	return data;
+}
+
+static void run_disconnected(void)
+{
+	GThread *thread;
+
+	handler = g_cancellable_connect(cancellable, G_CALLBACK(lock_when_cancelled), NULL, NULL);
+	thread = g_thread_new("other", disconnect, NULL);
+	g_cancellable_cancel(cancellable);
+	g_cancellable_cancel(cancellable);
+	g_thread_join(thread);
+	g_cancellable_reset(cancellable);
+	g_cancellable_cancel(cancellable);
+}
+
+static void reset(void)
+{
+	if (!is_fine)
+		g_cancellable_reset(cancellable);
+}
+
+static void run_reset(void)
+{
+	join("worker", finish);
+	g_cancellable_connect(cancellable, G_CALLBACK(reset), NULL, NULL);
+	g_cancellable_cancel(cancellable);
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -153,10 +219,12 @@ int main(int count, char **arguments)
 		void (*run)(void);
 	} runs[] = {{"again", run_again}, {"before", run_before}, {"reader", run_reader},
 		{"itself", run_itself}, {"once", run_once}, {"forgotten", run_forgotten},
-		{"both", run_both}};
+		{"both", run_both}, {"cancelled", run_cancelled},
+		{"disconnected", run_disconnected}, {"reset", run_reset}};
 
 	is_fine = count > 2;
 	alarm(3);
+	cancellable = g_cancellable_new();
 	for (size_t i = 0; count > 1 && i < G_N_ELEMENTS(runs); i++)
 		if (strcmp(arguments[1], runs[i].name) == 0)
 			runs[i].run();

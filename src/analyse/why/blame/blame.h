@@ -197,6 +197,10 @@ struct thrum__why_leaver {
 /* Finds the only such task at another queue than the leaf; its task is NONE if there is none. */
 struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
 
+/* The only task that ever waited at an object, again and again, if it ended before this signal of the object,
+ * which is an edge. Sets *by to who cancelled its last wait; NONE: nobody did. */
+uint32_t thrum__why_gone_taker(const struct thrum__model *, uint32_t signal, uint32_t *by);
+
 /* ---- Those who ended without serving (deserters.c) ------------------------------------------ */
 
 #define THRUM__DESERTERS_MAX 2

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Finds a worker that left its queue: it waited for one object again and again, as those do that take
- * job after job, and ended, though the object was signalled on or others still wait there.
+ * job after job, and ended, though the object was signalled on or others still wait there. Or finds the only
+ * task that ever took something out of an object, if it is gone.
  */
 #include "analyse/why/blame/blame.h"
 
@@ -150,4 +151,45 @@ struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *search, uint
 		found = leaver;
 	}
 	return found;
+}
+
+/* ---- The only taker ---------------------------------------------------------------------------- */
+
+/* The task that goes on after a wait: the waiter if it has a name, else the one that reads its result. */
+static uint32_t goes_on(const struct thrum__model *model, uint32_t waiter)
+{
+	uint32_t reader = THRUM__NONE;
+
+	if (!thrum__model_has_row(&model->tasks, waiter))
+		return THRUM__NONE;
+	if (!*thrum__model_task_name(model, waiter, NULL))
+		reader = thrum__why_actor(model,
+			thrum__why_edge_to(model, waiter, THRUM__EDGE_READ));
+	return thrum__why_heir_of(model, reader == THRUM__NONE ? waiter : reader);
+}
+
+uint32_t thrum__why_gone_taker(const struct thrum__model *model, uint32_t signal, uint32_t *by)
+{
+	uint32_t edge = THRUM__EDGE(model, signal, prev_in), taker = THRUM__NONE, turns = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t waiter = THRUM__EDGE(model, edge, from), next;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			continue;
+		next = goes_on(model, waiter);
+		if (next == THRUM__NONE || (turns++ > 0 && next != taker))
+			return THRUM__NONE;
+		if (turns > 1)
+			continue;
+		taker = next;
+		*by = thrum__why_actor(model,
+			thrum__why_edge_to(model, waiter, THRUM__EDGE_CANCEL));
+	}
+	return edge == THRUM__NONE && turns >= TURNS_MIN &&
+			!thrum__analyse_task_is_pending(model, taker) &&
+			THRUM__TASK(model, taker, end) <= THRUM__EDGE(model, signal, time) &&
+			*thrum__model_task_name(model, taker, NULL)
+		? taker
+		: THRUM__NONE;
 }

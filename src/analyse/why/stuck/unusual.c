@@ -204,6 +204,28 @@ static int64_t nearly_since(const struct thrum__model *model, const struct thrum
 	return since - thrum__base_time_between(since, model->end) / NEARLY;
 }
 
+/* The only task that took items, before one that nobody takes, is gone. */
+static void add_gone_taker(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t edge)
+{
+	uint32_t by = THRUM__NONE, task = thrum__why_gone_taker(model, edge, &by);
+
+	if (task == THRUM__NONE)
+		return;
+	switch (THRUM__TASK(model, task, state)) {
+	case THRUM__STATE_CANCELLED:
+		thrum__why_add_step(finding, THRUM__STEP_CANCELLED, task, by,
+			THRUM__TASK(model, task, end), THRUM__NONE);
+		break;
+	case THRUM__STATE_FAILED: thrum__why_add_failure(finding, model, task); break;
+	default:
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, task,
+					    THRUM__EDGE(model, edge, to),
+					    THRUM__TASK(model, task, end), THRUM__NONE),
+			1);
+	}
+}
+
 /* Nobody takes an item. */
 static bool add_untaken(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -213,6 +235,7 @@ static bool add_untaken(struct thrum__finding *finding, struct thrum__search *se
 
 	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, to) == path->leaf)
 		return false;
+	add_gone_taker(finding, model, edge);
 	thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
 		thrum__why_known(model, THRUM__EDGE(model, edge, from)),
 		THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
