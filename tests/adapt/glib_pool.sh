@@ -9,7 +9,7 @@ set -u
 	exit 77
 }
 
-for case in parts queue gate; do
+for case in parts queue gate timer; do
 	begin "$case" "$programs/glib_pool" "$case"
 done
 for case in parts queue; do
@@ -27,4 +27,5 @@ done
 has order dump 'cancel +#[0-9]+ job (print|glib_pool)'
 has order why '^no findings'
 "$THRUM" why gate.thrum | grep 'needs .pool' && wrong "gate: the pool waits for the main thread"
+"$THRUM" why timer.thrum | grep -E 'likely|certain' && wrong "timer: the pool waits for a timer"
 exit "$failed"

@@ -163,11 +163,55 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 	return found;
 }
 
+/* Whether a task waits for something that nobody ever served. */
+static bool is_unserved(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_wait wait = thrum__analyse_graph_waits(&search->graph, task).waits[0];
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(model, wait.on, task, &servers);
+	return !thrum__analyse_task_is_object(model, wait.on) || servers.count == 0;
+}
+
+/* Whether something comes to the program that never came before: a timer, or what a thread outside the pool
+ * waits for. */
+static bool is_open(const struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[i]),
+			    "blocked by the outside"))
+			return true;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE)
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task) &&
+			search->peers.all[thrum__why_peers_key(&search->peers, task)].ended == 0)
+			return true;
+	return false;
+}
+
+/* A pool that waits for an object may be one whose gate nobody has opened so far. */
+static int certainty_of(const struct thrum__search *search, const struct pool *pool)
+{
+	for (uint32_t i = 0; i < pool->count; i++) {
+		uint32_t on =
+			thrum__analyse_graph_waits(&search->graph, pool->tasks[i]).waits[0].on;
+
+		if (thrum__analyse_task_is_object(search->model, on) &&
+			!thrum__analyse_task_is_lock(search->model, on) &&
+			is_unserved(search, pool->tasks[i]) && is_open(search))
+			return THRUM__POSSIBLE;
+	}
+	return THRUM__LIKELY;
+}
+
 static void add_finding(struct thrum__search *search, const struct pool *pool, uint32_t queued,
 	uint32_t thread)
 {
 	struct thrum__finding *finding = thrum__why_add(search, THRUM__FINDING_NEVER_RESOLVED,
-		thrum__why_certainty(search, THRUM__LIKELY, pool->since), queued);
+		thrum__why_certainty(search, certainty_of(search, pool), pool->since), queued);
 
 	if (!finding)
 		return;
@@ -186,17 +230,6 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 		pool->count - 1);
 	*thrum__cause(search, queued) = search->findings->count - 1;
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
-}
-
-/* Whether a task waits for something that nobody ever served. */
-static bool is_unserved(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-	struct thrum__analyse_wait wait = thrum__analyse_graph_waits(&search->graph, task).waits[0];
-	struct thrum__why_servers servers;
-
-	thrum__why_servers_of(model, wait.on, task, &servers);
-	return !thrum__analyse_task_is_object(model, wait.on) || servers.count == 0;
 }
 
 /* is_early: only such a pool that waits for what nobody ever served, and that queued a task itself. The items

@@ -121,6 +121,33 @@ static void run_gate(void)
 		finish(1);
 }
 
+/* The same, but they push others before, and a timer opens the gate. */
+static void push_and_wait(gpointer data, gpointer unused)
+{
+	(void)unused;
+	if (GPOINTER_TO_INT(data) < PARTS)
+		g_thread_pool_push(pool, GINT_TO_POINTER(PARTS), NULL);
+	wait_for(1);
+}
+
+static gboolean open_gate(gpointer loop)
+{
+	finish(1);
+	g_main_loop_quit(loop);
+	return FALSE;
+}
+
+static void run_timer(void)
+{
+	GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+
+	pool = g_thread_pool_new(push_and_wait, NULL, THREADS, FALSE, NULL);
+	for (int i = 1; i <= THREADS; i++)
+		g_thread_pool_push(pool, GINT_TO_POINTER(i), NULL);
+	g_timeout_add(100000, open_gate, loop);
+	g_main_loop_run(loop);
+}
+
 static gint compare(gconstpointer one, gconstpointer other, gpointer unused)
 {
 	(void)unused;
@@ -178,7 +205,7 @@ int main(int count, char **arguments)
 		const char *name;
 		void (*run)(void);
 	} runs[] = {{"parts", run_parts}, {"queue", run_queue}, {"gate", run_gate},
-		{"order", run_order}};
+		{"timer", run_timer}, {"order", run_order}};
 
 	is_fine = count > 2;
 	alarm(3);
