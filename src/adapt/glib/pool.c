@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * GThreadPool. Each item that is pushed is a task, which runs once a thread takes the item. The pool gets a
- * function of ours, with the program's as its argument.
+ * function of ours, of which there is one for each pool. Its data, which a program may read, stays the program's.
  */
 #include <errno.h>
 #include <glib.h>
@@ -11,11 +11,10 @@
 
 #define BUCKETS 1024u
 
-/* A pool of the program's. */
-struct pool {
-	GFunc function;
-	gpointer data;
-};
+/* A pool of the program's. Further ones are as without thrum. */
+static struct pool {
+	GFunc function; /* NULL: there is none */
+} pools[32];
 
 /* An item that was pushed, and that no thread has taken. */
 static struct item {
@@ -75,51 +74,79 @@ static struct item *take(unsigned at, const struct pool *pool, const void *data)
 	return item;
 }
 
-static void run(gpointer data, gpointer argument)
+static void run(const struct pool *pool, gpointer data, gpointer argument)
 {
-	const struct pool *pool = argument;
 	struct item *item = take(bucket_of(data), pool, data);
 	thrum_task before;
 
 	if (!item) {
-		pool->function(data, pool->data);
+		pool->function(data, argument);
 		return;
 	}
 	before = thrum_task_enter(item->task);
-	pool->function(data, pool->data);
+	pool->function(data, argument);
 	thrum_task_resolve(item->task);
 	thrum_task_leave(before);
 	free(item);
 }
 
+/* Octal numbers from 0 to 037. */
+#define EIGHT(X, a) X(a##0) X(a##1) X(a##2) X(a##3) X(a##4) X(a##5) X(a##6) X(a##7)
+#define ALL(X) EIGHT(X, 0) EIGHT(X, 01) EIGHT(X, 02) EIGHT(X, 03)
+#define RUN(i) \
+	static void run_##i(gpointer data, gpointer argument) \
+	{ \
+		run(&pools[i], data, argument); \
+	}
+ALL(RUN)
+#define NAME(i) run_##i,
+static const GFunc runs[] = {ALL(NAME)};
+
+/* Returns the pool that has a function of ours, or NULL. */
+static struct pool *find_pool(GFunc function)
+{
+	for (unsigned i = 0; i < sizeof pools / sizeof *pools; i++)
+		if (runs[i] == function)
+			return &pools[i];
+	return NULL;
+}
+
 /* GIO's own pool is that of GTask. */
-static struct pool *make_pool(GFunc function, gpointer data, const void *caller)
+static struct pool *make_pool(GFunc function, const void *caller)
 {
 	struct pool *pool = NULL;
-	int error = errno;
 
-	if (function && function != run && is_chosen(ADAPTER_GLIB) &&
-		!thrum__adapt_glib_is_own(caller))
-		pool = malloc(sizeof *pool);
+	if (!function || find_pool(function) || !is_chosen(ADAPTER_GLIB) ||
+		thrum__adapt_glib_is_own(caller))
+		return NULL;
+	lock();
+	for (unsigned i = 0; i < sizeof pools / sizeof *pools && !pool; i++)
+		if (!pools[i].function)
+			pool = &pools[i];
 	if (pool)
-		*pool = (struct pool){function, data};
-	errno = error;
+		pool->function = function;
+	unlock();
 	return pool;
+}
+
+static void forget(struct pool *pool)
+{
+	lock();
+	pool->function = NULL;
+	unlock();
 }
 
 #define NEW(name, parameters, arguments) \
 	STAND_IN GThreadPool *name parameters \
 	{ \
-		struct pool *made = make_pool(function, data, CALLER); \
+		struct pool *made = make_pool(function, CALLER); \
 		GThreadPool *pool; \
 \
-		if (made) { \
-			function = run; \
-			data = made; \
-		} \
+		if (made) \
+			function = runs[made - pools]; \
 		pool = real_##name(CALLER) arguments; \
 		if (made && !pool) \
-			free(made); \
+			forget(made); \
 		return pool; \
 	}
 NEW(g_thread_pool_new,
@@ -160,7 +187,7 @@ static void drop(struct item *item)
  * is being freed. */
 STAND_IN gboolean g_thread_pool_push(GThreadPool *pool, gpointer data, GError **error)
 {
-	const struct pool *known = pool && pool->func == run ? pool->user_data : NULL;
+	const struct pool *known = pool ? find_pool(pool->func) : NULL;
 	struct item *item = known ? put_new(known, data, CALLER) : NULL;
 	GError *own = NULL, **given = error ? error : &own;
 	gboolean is_put = real_g_thread_pool_push(CALLER)(pool, data, given);
@@ -185,11 +212,11 @@ static void drop_items(const struct pool *pool)
 /* Without a wait, threads may still run items, and use what is known of the pool. */
 STAND_IN void g_thread_pool_free(GThreadPool *pool, gboolean is_immediate, gboolean waits)
 {
-	struct pool *known = pool && pool->func == run ? pool->user_data : NULL;
+	struct pool *known = pool ? find_pool(pool->func) : NULL;
 
 	if (known && is_immediate)
 		drop_items(known);
 	real_g_thread_pool_free(CALLER)(pool, is_immediate, waits);
 	if (known && waits)
-		free(known);
+		forget(known);
 }

@@ -175,6 +175,7 @@ static void print_free(gpointer data)
 static void run_order(void)
 {
 	pool = g_thread_pool_new(print, (gpointer) "ran", 1, TRUE, NULL);
+	printf("%s\n", (const char *)pool->user_data);
 	g_thread_pool_set_sort_function(pool, compare, NULL);
 	g_thread_pool_push(pool, GINT_TO_POINTER(PARTS), NULL);
 	wait_for(PARTS);
