@@ -117,8 +117,9 @@ typedef uint64_t thrum_task;
 	X(MAILBOX, mailbox, 24) \
 	X(STREAM, stream, 25)
 
-/* REQUEST and TIMER tasks are resolved from outside the program: by an answer, by the clock. A HANDLE,
- * such as a connection that requests go over, may be pending for ever. */
+/* REQUEST and TIMER tasks are resolved from outside the program: by an answer, by the clock. A request that
+ * the program serves is a TASK. A HANDLE, such as a connection that requests go over, may be pending for
+ * ever, and so may a condition, lock, semaphore, mailbox or stream. */
 enum thrum_kind {
 #define THRUM__X(NAME, name, value) THRUM_KIND_##NAME = value,
 	THRUM_KINDS(THRUM__X)
@@ -236,8 +237,8 @@ struct thrum_config {
  */
 THRUM__API int thrum_start(const struct thrum_config *config);
 
-/* Stops recording. The file stays. Does nothing if nothing is recorded. Thread-safe, not
- * async-signal-safe. */
+/* Stops recording, for all threads, whatever they do. The file stays. Does nothing if nothing is
+ * recorded. Thread-safe, not async-signal-safe. */
 THRUM__API void thrum_stop(void);
 
 /*
@@ -322,9 +323,9 @@ THRUM__INLINE thrum_task thrum_task_enter(thrum_task task);
 /* Switches back to the task that thrum_task_enter returned. */
 THRUM__INLINE void thrum_task_leave(thrum_task before);
 
-/* THRUM_RUN(task) { … } enters the task, and leaves it when the block ends, also by break, continue,
- * return or goto. It is a loop that runs once: break and continue end the block, and not a loop
- * around it. */
+/* THRUM_RUN(task) { … }, or with one statement and no braces, enters the task, and leaves it when
+ * the block ends, also by break, continue, return or goto. It is a loop that runs once: break and
+ * continue end the block, and not a loop around it. */
 
 /*
  * Records that `waiter` looked at `source`, found it unresolved, and waits for it. A thread that
@@ -335,7 +336,11 @@ THRUM__INLINE void thrum_task_leave(thrum_task before);
  *   pthread_cond_wait(...);
  *   thrum_resume();
  *
- * and then thrum_task_read or thrum_lock_acquired, or thrum_task_wait again.
+ * and then thrum_task_read or thrum_lock_acquired, or thrum_task_wait again. A wait is over when its source
+ * has ended. One for a handle is also over when the waiter has read that; and one for a condition, lock,
+ * semaphore, mailbox or stream when the waiter has read or taken that, or runs again: after a timeout there
+ * is nothing to call. The latest wait counts. Only tasks of the kinds JOIN, CHOOSE and PICK wait for several
+ * at a time.
  */
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
 
@@ -365,15 +370,17 @@ THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
 
 /* Records that the running task signalled a condition for which `waiters` tasks waited: all that
  * waited at that moment, however many the signal wakes. With 0 waiters, the signal was lost. For a
- * mailbox or stream: that a value was put into it, while `waiters` tasks waited for one. */
+ * mailbox or stream: that a value was put into it, while `waiters` tasks waited for one; a reader that was
+ * woken and hasn't taken its value yet may count. */
 THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
 
 /*
  * Record that the running task took a lock, and that it released it. Several tasks may hold a lock
  * at a time: the readers of a readers-writer lock, or those that took a place of a semaphore (kind
  * SEMAPHORE), a call for each place. A task that must wait for it calls thrum_task_wait first, also
- * a reader that wants to write. A lock that is handed over is acquired by the task that gets it. A
- * semaphore that one task posts and another waits for is no lock but a mailbox: signal and read.
+ * a reader that wants to write. A lock that is handed over is acquired by the task that gets it, at
+ * once: THRUM_RUN(next) thrum_lock_acquired(lock); then comes thrum_task_ready(next). A semaphore
+ * that one task posts and another waits for is no lock but a mailbox: signal and read.
  */
 THRUM__INLINE void thrum_lock_acquired(thrum_task lock);
 THRUM__INLINE void thrum_lock_released(thrum_task lock);
@@ -439,9 +446,10 @@ THRUM__INLINE void thrum_tag_value(struct thrum_tag *tag, int64_t value);
 THRUM__INLINE void thrum_span_begin(struct thrum_tag *tag);
 THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
 
-/* Records that nothing runs on this lane from now on. The reason is one of the four below or a tag
- * of the program's own; a NULL reason is ignored. A loop that gives up although tasks are pending,
- * for instance one that returns EDEADLK, says so with THRUM_DEADLOCKED. */
+/* Records that nothing runs on this lane from now on; the task that was entered, if any, is
+ * blocked. The reason is one of the four below or a tag of the program's own; a NULL reason is
+ * ignored. A loop that gives up although tasks are pending, for instance one that returns EDEADLK,
+ * says so with THRUM_DEADLOCKED. */
 THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
 
 /* Records that the running task goes on after thrum_suspend. */

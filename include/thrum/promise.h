@@ -281,7 +281,9 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(st
 /*
  * Return a pending promise and store the resolver that ends it; the caller owns both. A promise
  * from `task` can be cancelled, one from `wait` can't. `label` may be NULL. Without memory the
- * promise has failed, and the resolver may be used as always. A NULL loop makes both NULL.
+ * promise has failed, and the resolver may be used as always. A NULL loop makes both NULL. The library
+ * doesn't know which task is going to end the promise; to tell it, call
+ * thrum_task_wait(thrum_promise_task_id(promise), task).
  */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_task(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, struct thrum_resolver **resolver);
@@ -345,8 +347,8 @@ THRUM__PROMISE THRUM__MUST_USE bool thrum_loop_take(struct thrum_loop *loop,
  * label; NULL gives NULL.
  *
  * bind and the like have no promise of their own if their source has ended before the call: they
- * return the promise that the callback returned. It keeps the label that it has. It gets a first
- * label only if nobody else holds it.
+ * return the promise that the callback returned. In label(bind(ended, f), "b"), that promise keeps a label
+ * which f gave it; without one it becomes "b", but not if somebody else, say a cache of f's, holds it too.
  */
 THRUM__PROMISE struct thrum_promise *thrum_promise_label(struct thrum_promise *promise,
 	const char *label);
@@ -666,14 +668,15 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_switch *thrum__switch_create(struct 
 /* Turns the switch off without waiting, and frees it when all has ended. */
 THRUM__PROMISE void thrum_switch_destroy(struct thrum_switch *scope);
 /* Add a promise as a child, or a hook to call when the switch is turned off. If the switch is off
- * already, and without memory, the child is cancelled and the hook called at once. */
+ * already, and without memory, the child is cancelled and the hook called at once. A hook has no task but
+ * that of the promise it returns: label that one. */
 THRUM__PROMISE void thrum_switch_add(struct thrum_switch *scope, struct thrum_promise *promise);
 THRUM__PROMISE void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begin *hook, void *data,
 	thrum_destroy *destroy);
 /*
- * Cancels all children and calls all hooks, the last ones first. Returns a promise that is resolved
- * with no value when all of them have ended, or fails as the first hook that failed. Failures of
- * children don't count. If the switch is off already, it returns the promise of the first call.
+ * Cancels all children, then calls all hooks, each time the last one first. Returns a promise that is
+ * resolved with no value when all of them have ended, or fails as the first hook that failed. Failures
+ * of children don't count. If the switch is off already, it returns the promise of the first call.
  */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_off(struct thrum_site *,
 	struct thrum_switch *scope);
