@@ -396,7 +396,8 @@ uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE;
-	int64_t until = thrum__why_middle(model, since);
+	/* A deadlocked loop takes nothing any more. */
+	int64_t until = search->is_deadlocked ? model->end : thrum__why_middle(model, since);
 
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
 		task < model->tasks.count && search->budget > 0;
