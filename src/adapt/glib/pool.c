@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * GThreadPool. Each item that is pushed is a task, which runs once a thread takes the item. The pool gets a
- * function of ours, of which there is one for each pool. Its data, which a program may read, stays the program's.
+ * function of ours, of which there is one for each pool. Its data, which a program may read, stays the
+ * program's.
  */
 #include <errno.h>
 #include <glib.h>
