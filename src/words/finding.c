@@ -555,7 +555,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		return fill_about(model, finding, finding->steps[0].task, "“$t” is overdue", to,
 			size);
 	return fill_about(model, finding, finding->task,
-		finding->alike > 0
+		finding->class == THRUM__FINDING_CONTENDED && finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"
 			: words[finding->class],
 		to, size);
@@ -576,6 +576,29 @@ size_t thrum__words_finding_cause(const struct thrum__model *model,
 		end = sentence + strlen(sentence) - 1; /* without its full stop */
 	snprintf(clause, sizeof clause, "%.*s", (int)(end - sentence), sentence);
 	return fill_text(&f, clause);
+}
+
+size_t thrum__words_finding_more(const struct thrum__finding *finding, char *to, size_t size)
+{
+	struct filling f = {.finding = finding, .text = thrum__base_text_in(to, size)};
+	uint32_t alike = finding->class == THRUM__FINDING_CONTENDED ? 0 : finding->alike;
+	uint32_t behind = finding->behind > alike ? finding->behind - alike : 0;
+
+	if (finding->behind > 0 && behind == 0) {
+		put_number(&f, alike);
+		thrum__base_text_put(&f.text,
+			alike == 1 ? " like it hangs, too" : " like it hang, too");
+	} else if (behind > 0) {
+		put_number(&f, behind);
+		thrum__base_text_put(&f.text,
+			behind == 1 ? " more hangs behind it" : " more hang behind it");
+		if (alike > 0) {
+			thrum__base_text_put(&f.text, " or ");
+			put_number(&f, alike);
+			thrum__base_text_put(&f.text, " like it");
+		}
+	}
+	return f.text.size;
 }
 
 size_t thrum__words_finding_title(const struct thrum__model *model,

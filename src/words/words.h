@@ -137,6 +137,10 @@ size_t thrum__words_finding(const struct thrum__model *, const struct thrum__fin
 size_t thrum__words_finding_cause(const struct thrum__model *, const struct thrum__finding *,
 	char *to, size_t size);
 
+/* The further tasks of a finding: "2 more hang behind it", "3 more hang behind it or 1 like it", "1 like it
+ * hangs, too". "" if there is none. */
+size_t thrum__words_finding_more(const struct thrum__finding *, char *to, size_t size);
+
 /* A finding as a title, with a capital letter: "Lost wake-up on “arp-reply”". */
 size_t thrum__words_finding_title(const struct thrum__model *, const struct thrum__finding *,
 	char *to, size_t size);

@@ -18,8 +18,8 @@ static void begin(void)
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
 }
 
-/* Expects so many findings, of which the first tells of so many more tasks. */
-static void expect(uint32_t count, uint32_t behind, bool is_joined)
+/* Expects so many findings, of which the first tells of so many more tasks, and causes like it among them. */
+static void expect(uint32_t count, uint32_t behind, uint32_t alike, bool is_joined)
 {
 	struct thrum__findings findings;
 	struct thrum__model *model;
@@ -30,6 +30,7 @@ static void expect(uint32_t count, uint32_t behind, bool is_joined)
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, count);
 	assert_int_equal(findings.findings[0].behind, behind);
+	assert_int_equal(findings.findings[0].alike, alike);
 	thrum__why_free(&findings);
 	thrum__model_destroy(model);
 }
@@ -52,11 +53,11 @@ static void replies_that_are_alike(void **state)
 	begin();
 	tell_reply("reply", 10, "order");
 	tell_reply("reply", 20, "invoice");
-	expect(1, 2, false);
+	expect(1, 2, 1, false);
 	begin();
 	tell_reply("reply", 10, "order");
 	tell_reply("parcel", 20, "invoice");
-	expect(2, 0, false);
+	expect(2, 0, 0, false);
 }
 
 /* A process, a lane of its own, waits for a token that a child has kept; both have other numbers in each. */
@@ -84,13 +85,13 @@ static void processes_that_tell_of_one_child(void **state)
 		begin();
 		tell_process(1, "child 17");
 		tell_process(2, "child 17");
-		expect(is_joined ? 1 : 2, is_joined, is_joined);
+		expect(is_joined ? 1 : 2, is_joined, 0, is_joined);
 	}
 	/* Another child. */
 	begin();
 	tell_process(1, "child 17");
 	tell_process(2, "other child");
-	expect(2, 0, true);
+	expect(2, 0, 0, true);
 }
 
 int main(void)

@@ -277,6 +277,11 @@ static void every_class(void **state)
 	assert_non_null(strstr(tell(&t), "\nmore: and 1 more hangs behind it\n"));
 	t.finding.behind = 1200;
 	assert_non_null(strstr(tell(&t), "\nmore: and 1,200 more hang behind it\n"));
+	t.finding.class = THRUM__FINDING_NEVER_RESOLVED;
+	t.finding.alike = 2;
+	assert_non_null(strstr(tell(&t), "\nmore: and 1,198 more hang behind it or 2 like it\n"));
+	t.finding.behind = 2;
+	assert_non_null(strstr(tell(&t), "\nmore: and 2 like it hang, too\n"));
 	/* It is overdue: the title names what should have come. */
 	t.finding.class = THRUM__FINDING_OUTSIDE;
 	t.finding.task = t.finding.steps[0].other;

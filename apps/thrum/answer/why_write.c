@@ -140,7 +140,7 @@ void why_write_headline(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding, bool color)
 {
 	size_t begin = output_begin_line(out);
-	char words[600], *to;
+	char words[600];
 
 	output_text(out, color ? "\033[1;31m" : "");
 	output_text(out, thrum__why_class_name(finding->class));
@@ -149,11 +149,9 @@ void why_write_headline(struct output *out, const struct thrum__model *model,
 	output_text(out, "): ");
 	thrum__words_finding(model, finding, words, sizeof words);
 	output_display(out, words, strlen(words), 200);
-	if (finding->behind > 0) {
+	if (thrum__words_finding_more(finding, words, sizeof words) > 0) {
 		output_text(out, "; ");
-		to = put_count(output_room(out, NUMBER_ROOM), finding->behind);
-		out->at = put_string(to,
-			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
+		output_text(out, words);
 	}
 	if (thrum__words_finding_cause(model, finding, words, sizeof words) > 0) {
 		output_text(out, ": ");

@@ -213,7 +213,9 @@ struct thrum__finding {
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
 	 * since the wait began; with a step PUT_OFF: how often the timer was due anew. */
 	uint32_t count;
-	uint32_t alike; /* CONTENDED: further locks like the subject that are contended, too */
+	/* CONTENDED: further locks like the subject that are contended, too. Else those of `behind` that
+	 * are no tasks behind it, but further causes like it. */
+	uint32_t alike;
 	/* Tasks like the subject, or like the one that has no answer (PENDING) or is due too late:
 	 * of the same kind, call site, and label but for its numbers. How many of them ended, and
 	 * the median and the longest of their lives in ns. If `peers` is 0, the others mean

@@ -73,15 +73,15 @@ static void write_when(struct thrum__document_writer *w, const struct thrum__fin
 	thrum__document_write_aside(w, words, THRUM__LINK_TO_TIME, step->time);
 }
 
-static void write_behind(struct thrum__document_writer *w, uint32_t behind)
+static void write_behind(struct thrum__document_writer *w, const struct thrum__finding *finding)
 {
-	if (behind == 0)
+	char words[SENTENCE];
+
+	if (thrum__words_finding_more(finding, words, sizeof words) == 0)
 		return;
 	thrum__document_write_paragraph(w, THRUM__ROLE_MORE, "");
 	thrum__document_write_text(w, "and ");
-	thrum__document_write_number(w, behind);
-	thrum__document_write_text(w,
-		behind == 1 ? " more hangs behind it" : " more hang behind it");
+	thrum__document_write_text(w, words);
 }
 
 int thrum__document_finding(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -105,6 +105,6 @@ int thrum__document_finding(const struct thrum__model *model, const struct thrum
 		write_sentence(&w, finding, i);
 		write_when(&w, finding, &finding->steps[i]);
 	}
-	write_behind(&w, finding->behind);
+	write_behind(&w, finding);
 	return thrum__document_write_end(&w);
 }

@@ -307,6 +307,9 @@ static uint32_t merge_last(struct thrum__search *search, uint32_t last)
 		if (findings->findings[i].certainty < findings->findings[last].certainty)
 			findings->findings[i].certainty = findings->findings[last].certainty;
 		findings->findings[i].behind += 1 + findings->findings[last].behind;
+		if (!is_same_thing(search->model, findings->findings[i].steps[0].task,
+			    findings->findings[last].steps[0].task))
+			findings->findings[i].alike += 1 + findings->findings[last].alike;
 		findings->count--;
 		search->each[findings->findings[last].class]--;
 		return i;
