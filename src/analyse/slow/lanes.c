@@ -185,15 +185,15 @@ static uint32_t interruption(const struct thrum__slow_walk *walk, uint32_t lane,
 static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, struct before run, uint32_t next, int64_t from, int64_t to, int doing)
 {
-	uint32_t row = interruption(walk, lane, run.end, to);
+	bool is_blocked = (doing == THRUM__DOING_READY || doing == THRUM__DOING_LATE) &&
+		run.task == next && run.task != piece->task &&
+		!thrum__slow_is_ground(walk->model, run.task);
+	uint32_t row = is_blocked ? interruption(walk, lane, run.end, to) : THRUM__NONE;
 
-	if ((doing != THRUM__DOING_READY && doing != THRUM__DOING_LATE) || run.task != next ||
-		run.task == piece->task || thrum__slow_is_ground(walk->model, run.task) ||
-		row == THRUM__NONE ||
-		(is_idle(walk->model, row) && !add_blocked(walk, piece, run.task, from, to, doing)))
-		add_pause(walk, piece, lane, from, to);
-	else if (!is_idle(walk->model, row))
+	if (row != THRUM__NONE && !is_idle(walk->model, row))
 		add_run(walk, piece, lane, run.task, from, to, doing);
+	else if (row == THRUM__NONE || !add_blocked(walk, piece, run.task, from, to, doing))
+		add_pause(walk, piece, lane, from, to);
 }
 
 void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,

@@ -70,9 +70,12 @@ static struct pool look(const struct thrum__slow_walk *walk, int64_t before)
 bool thrum__slow_walk_pool(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	int64_t from, int64_t to)
 {
-	struct pool pool = look(walk, to);
+	struct pool pool;
 
-	if (!is_queued(walk->model, piece->task) || to - pool.full_until > (to - from) / OWN_PART)
+	if (!is_queued(walk->model, piece->task))
+		return false;
+	pool = look(walk, to);
+	if (to - pool.full_until > (to - from) / OWN_PART)
 		return false;
 	for (int i = 0; i < TIMES_MAX && pool.threads >= THREADS_MIN && pool.full_until > from;
 		i++) {

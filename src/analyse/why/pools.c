@@ -195,16 +195,17 @@ static bool is_open(const struct thrum__search *search)
 /* A pool that waits for an object may be one whose gate nobody has opened so far. */
 static int certainty_of(const struct thrum__search *search, const struct pool *pool)
 {
-	for (uint32_t i = 0; i < pool->count; i++) {
+	bool has_gate = false;
+
+	for (uint32_t i = 0; i < pool->count && !has_gate; i++) {
 		uint32_t on =
 			thrum__analyse_graph_waits(&search->graph, pool->tasks[i]).waits[0].on;
 
-		if (thrum__analyse_task_is_object(search->model, on) &&
+		has_gate = thrum__analyse_task_is_object(search->model, on) &&
 			!thrum__analyse_task_is_lock(search->model, on) &&
-			is_unserved(search, pool->tasks[i]) && is_open(search))
-			return THRUM__POSSIBLE;
+			is_unserved(search, pool->tasks[i]);
 	}
-	return THRUM__LIKELY;
+	return has_gate && is_open(search) ? THRUM__POSSIBLE : THRUM__LIKELY;
 }
 
 static void add_finding(struct thrum__search *search, const struct pool *pool, uint32_t queued,
