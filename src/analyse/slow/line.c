@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells when a task stood in a line: one task, a reader of answers, ends tasks that were made at one place,
- * always in the order in which they were made. Until an earlier one has ended, it is not the later one's turn.
+ * Tells when a task stood in a line: one task, a reader of answers, ends tasks that were made at one
+ * place, always in the order in which they were made. Until an earlier one has ended, it is not the later
+ * one's turn.
  */
 #include "analyse/slow/parts.h"
 
