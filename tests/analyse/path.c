@@ -527,6 +527,43 @@ static void any_path_is_without_holes(void **state)
 	}
 }
 
+/* Makes a command at a place. */
+static size_t make_command(char *to, size_t size, int time, int id)
+{
+	return (size_t)snprintf(to, size, "%d create 1 %d promise =1\n%d label %d \"%s\n", time, id,
+		time, id, id == 25 ? "scan" : "get");
+}
+
+/* A reader, 9, ends commands. Five come alone; the sixth is long, and five stand behind it. The last two may
+ * end out of their order. */
+static const char *tell_line(bool is_ordered)
+{
+	static char lines[4000];
+	size_t size = sizeof lines;
+	size_t used = (size_t)snprintf(lines, size, "%s", LANE "1 create 1 9 task\n");
+
+	for (int i = 0; i < 5; i++) {
+		used += make_command(lines + used, size - used, 10 + 20 * i, 20 + i);
+		used += (size_t)snprintf(lines + used, size - used, "%d resolve 9 %d\n",
+			14 + 20 * i, 20 + i);
+	}
+	for (int i = 5; i < 11; i++)
+		used += make_command(lines + used, size - used, 10 + 20 * i, 20 + i);
+	for (int i = 5; i < 11; i++)
+		used += (size_t)snprintf(lines + used, size - used, "%d resolve 9 %d\n",
+			400 + 4 * i, is_ordered || i < 9 ? 20 + i : 39 - i);
+	return lines;
+}
+
+static void answers_come_in_order(void **state)
+{
+	check_path(tell_line(true), false, 27,
+		"150-420 queued get 25\n"
+		"420-424 queued get 26\n"
+		"424-428 waits get;task\n");
+	check_path(tell_line(false), false, 27, "150-428 waits get;task\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +580,7 @@ int main(void)
 		cmocka_unit_test(mirage_waiters_follow_the_signal),
 		cmocka_unit_test(messages_lead_to_other_processes),
 		cmocka_unit_test(blocked_threads_wait_for_their_wakers),
+		cmocka_unit_test(answers_come_in_order),
 		cmocka_unit_test(cycles_end),
 		cmocka_unit_test(any_path_is_without_holes),
 	};

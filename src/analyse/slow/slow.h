@@ -8,6 +8,7 @@
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
  *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
+ *	line.c      tasks whose answers come in the order in which they were made
  *	messages.c  the work of another process on a message
  *	lanes.c   what a lane did while a task could have run there
  *	cause.c   the main cause of a path's length
