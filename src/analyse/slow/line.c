@@ -16,7 +16,8 @@
 
 /* The tasks of a line, the latest first. */
 struct line {
-	uint32_t task[LINE_MAX], count, at; /* at: the index of the piece's one */
+	uint32_t task[LINE_MAX], count;
+	uint32_t at; /* the index of the piece's one; LINE_MAX: so many came after it */
 };
 
 static bool is_in_line(const struct thrum__slow_walk *walk, uint32_t task, uint32_t like,
@@ -42,7 +43,8 @@ static void find_line(const struct thrum__slow_walk *walk, uint32_t task, uint32
 	uint32_t ender = thrum__model_heir(model, by);
 	uint32_t after = model->tasks.count - task > LOOK_ON ? task + LOOK_ON : model->tasks.count;
 
-	line->count = line->at = 0;
+	line->count = 0;
+	line->at = LINE_MAX;
 	for (uint32_t i = after; i-- > 0 && task < LOOK_BACK + i && line->count < LINE_MAX;) {
 		if (!is_in_line(walk, i, task, ender))
 			continue;
@@ -88,7 +90,8 @@ bool thrum__slow_walk_line(struct thrum__slow_walk *walk, const struct thrum__sl
 		THRUM__TASK(model, piece->task, kind) == THRUM_KIND_TIMER)
 		return false;
 	find_line(walk, piece->task, by, &line);
-	if (!is_ordered(model, &line, to - THRUM__TASK(model, piece->task, created)))
+	if (line.at == LINE_MAX ||
+		!is_ordered(model, &line, to - THRUM__TASK(model, piece->task, created)))
 		return false;
 	for (uint32_t i = line.at + 1; i < line.count && to > piece->from; i++) {
 		int64_t end = thrum__slow_path_end(model, line.task[i]);
