@@ -38,7 +38,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 
@@ -238,7 +237,8 @@ def run(cases, options):
 
 
 def keep(graded, folder):
-    with tarfile.open(KEPT, "w:xz", preset=9) as archive, open(GRADES, "w", encoding="utf-8") as grades:
+    names = []
+    with open(GRADES, "w", encoding="utf-8") as grades:
         for case, result, _ in sorted(graded, key=lambda item: item[0].title()):
             file = os.path.join(folder, case.title() + ".thrum")
             if case.is_empty:
@@ -246,22 +246,16 @@ def keep(graded, folder):
             with open(file, "rb") as recording:
                 if len(lzma.compress(recording.read(), preset=0)) > KEPT_MOST:
                     continue
-            archive.add(file, case.title() + ".thrum", filter=lambda entry: entry.replace(
-                mtime=0, uid=0, gid=0, uname="", gname="", mode=0o644, deep=False))
+            names.append(case.title() + ".thrum")
             grades.write(f"{case.title()}\t{result}\n")
+    pack(names, folder)
 
 
-def extract(folder):
-    """Writes the kept recordings, with holes for what is zero: most of a ring is unused."""
-    with tarfile.open(KEPT) as archive:
-        for member in archive:
-            data = archive.extractfile(member).read()
-            with open(os.path.join(folder, os.path.basename(member.name)), "wb") as file:
-                for at in range(0, len(data), 65536):
-                    if data[at:at + 65536].strip(b"\0"):
-                        file.seek(at)
-                        file.write(data[at:at + 65536])
-                file.truncate(len(data))
+def pack(names, folder):
+    """Most of a ring is unused: the archive leaves its zeros out."""
+    subprocess.run(["tar", "--create", "--sparse", "--hole-detection=raw", "--use-compress-program", "xz -9",
+                    "--file", KEPT, "--mtime", "@0", "--owner", "0", "--group", "0", "--numeric-owner",
+                    "--mode", "0644", "--directory", folder, *names], check=True)
 
 
 def test(cases):
@@ -271,7 +265,7 @@ def test(cases):
     with open(GRADES, encoding="utf-8") as lines:
         before = dict(line.rstrip("\n").split("\t") for line in lines)
     with tempfile.TemporaryDirectory(prefix="thrum-") as folder:
-        extract(folder)
+        subprocess.run(["tar", "--extract", "--file", KEPT, "--directory", folder], check=True)
         kept = [case for case in cases if case.title() in before]
         graded = grade_all(kept[::step], folder)
     for case, result, answer in graded:
