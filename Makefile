@@ -62,7 +62,7 @@ bench:
 unseen:
 	@tools/setup build
 	@tools/build $(BUILD) $(OPTIONS)
-	@tools/meson compile -C $(BUILD) unseen
+	@THRUM=$(BUILD)/thrum BUILD=$(BUILD) tests/why/unseen.py --run
 
 asan: asan-build
 	@tools/test build-asan $(TESTS)

@@ -7,14 +7,15 @@ import re
 import sys
 import tempfile
 
-# The folders that are searched, and which of their files have to be named.
+# The folders that are searched, and which of their files have to be named. why/unseen.py compiles what lies
+# in why/unseen.
 WANTED = (
     ("src", re.compile(r".*\.c")),
     ("apps", re.compile(r".*\.c|web/src/.*\.ts")),
     ("examples", re.compile(r".*\.c")),
     ("bench", re.compile(r".*\.c")),
     ("fuzz", re.compile(r".*\.c")),
-    ("tests", re.compile(r".*\.c|[^/]*/[^/]*\.(sh|py)")),
+    ("tests", re.compile(r"(?!why/unseen/).*\.c|[^/]*/[^/]*\.(sh|py)")),
 )
 STRING = re.compile(r"'([^'\n]*)'")
 COMMENT = re.compile(r"^\s*#.*$", re.M)
@@ -58,7 +59,8 @@ def self_test():
     for name, is_fault in (("a.c", False), ("in/b.c", False), ("../other/d.c", False),
                            ("test.sh", False), ("test.py", False), ("driver/help.py", False),
                            ("a.h", False), ("c.c", True), ("in/a.c", True), ("b.c", True),
-                           ("in/c.c", True), ("new.sh", True), ("new.py", True)):
+                           ("in/c.c", True), ("new.sh", True), ("new.py", True),
+                           ("../why/unseen/new.c", False)):
         with tempfile.TemporaryDirectory() as top:
             file = os.path.normpath(os.path.join(top, tests, name))
             os.makedirs(os.path.dirname(file))

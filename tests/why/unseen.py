@@ -47,6 +47,13 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unseen")
 KEPT = os.path.join(HERE, "recordings.tar.xz")
 GRADES = os.path.join(HERE, "grades.tsv")
 BEST_FIRST = ["right", "victim", "silent", "wrong", "noise"]
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+# The libraries that a program needs, by a header that it includes.
+LIBRARIES = {
+    r"uv\.h|thrum/promise\.h": ["libuv"],
+    r"glib(-unix)?\.h|gio/.*": ["gio-2.0"],
+    r"event2/.*": ["libevent", "libevent_pthreads"],
+}
 TIMEOUT = 60
 KEPT_MOST = 200_000  # bytes; a recording that is bigger when compressed isn't kept
 
@@ -160,19 +167,33 @@ def record(case, program, file):
     gather(file)
 
 
+def build(source, program):
+    """Compiles a program. Its warnings are left to its author."""
+    with open(source, encoding="utf-8") as file:
+        included = re.findall(r"^#include <(.*)>", file.read(), re.M)
+    flags = ["-lm"]
+    for wanted, libraries in LIBRARIES.items():
+        if any(re.fullmatch(wanted, header) for header in included):
+            flags += subprocess.run(["pkg-config", "--cflags", "--libs", *libraries], check=True,
+                                    capture_output=True, text=True).stdout.split()
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-g", "-w", "-D_GNU_SOURCE", "-pthread", source, "-o", program,
+                    "-I" + os.path.join(TOP, "include"), "-L" + os.path.join(BUILD, "src"),
+                    "-Wl,--as-needed", "-lthrum-promise", "-lthrum", *flags], check=True)
+
+
 def run_all(cases, folder, jobs):
-    """Runs copies of the programs, as the recordings hold their paths."""
     programs = os.path.join(folder, "programs")
     shutil.rmtree(programs, ignore_errors=True)
     os.makedirs(programs)
-    for name in {os.path.basename(case.file)[:-2] for case in cases}:
-        shutil.copy(os.path.join(BUILD, "tests", "why", "unseen", name), programs)
+
+    def program_of(source):
+        return os.path.join(programs, os.path.basename(source)[:-2])
 
     def run(case):
-        program = os.path.join(programs, os.path.basename(case.file)[:-2])
-        record(case, program, os.path.join(folder, case.title() + ".thrum"))
+        record(case, program_of(case.file), os.path.join(folder, case.title() + ".thrum"))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda source: build(source, program_of(source)), {case.file for case in cases}))
         list(pool.map(run, cases))
 
 
