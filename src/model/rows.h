@@ -57,7 +57,8 @@ struct thrum__near_id {
 struct thrum__block {
 	struct {
 		int64_t base;
-		int64_t *far; /* NULL: 32 bits are enough */
+		int64_t *far;   /* NULL: 32 bits are enough */
+		uint64_t reach; /* distances below this one fit 32 bits; 0: `far` has all */
 	} narrow[THRUM__NARROW_COLUMNS];
 	/* Memory of the rare columns that have a value other than NONE, the first ones; else NULL. */
 	uint32_t *own[THRUM__RARE_COLUMNS];
