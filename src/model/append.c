@@ -5,7 +5,7 @@
 
 #include "model/parts.h"
 
-/* Bits of the events that aren't among those of a lane: a category's has none, the others are the kernel's. */
+/* Bits of the events that aren't among those of a lane: a category's has none, others are the kernel's. */
 #define OUTSIDE (UINT64_C(1) << THRUM_EVENT_CATEGORY | UINT64_C(1) << THRUM_EVENT_OFF_CPU)
 _Static_assert(THRUM_EVENT_TYPES <= 64, "a bit for each type");
 
