@@ -16,8 +16,8 @@
 #define WITH_MIN 3     /* so many turns with an effect show that each should have it, */
 #define WITH_TIMES 4   /* or so many times as many as lack it, if several do */
 #define LOOKED_MOST 64 /* turns without an effect that are looked at */
-#define KNOWN 4096     /* names whose classes are remembered */
-#define MADE_BACK 8    /* edges to a task that are searched for its maker's wait */
+#define KNOWN 4096  /* names whose classes are remembered, and series by what begins their turns */
+#define MADE_BACK 8 /* edges to a task that are searched for its maker's wait */
 #define DESCRIPTOR_TAG "woken by descriptor"
 
 struct effect {
@@ -53,6 +53,12 @@ struct known_class {
 	int kind;
 };
 
+/* The series of turns that begin so. */
+struct known_series {
+	uint64_t begin, by;
+	uint32_t series; /* + 1; 0: none is known here */
+};
+
 struct thrum__odd_work {
 	const struct thrum__model *model;
 	struct thrum__places places;
@@ -62,6 +68,7 @@ struct thrum__odd_work {
 	struct turn *turns;
 	uint32_t count, room;
 	struct known_class *known;
+	struct known_series *known_series;
 	uint32_t *open;         /* by place: the task's open turn, + 1 */
 	uint32_t *ran, *rested; /* by lane: its latest run; how often it waited for work */
 	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
@@ -121,17 +128,22 @@ static bool is_vague(const struct thrum__odd_work *work, const struct effect *ef
 /* The series of turns that begin so; NONE: there are too many. */
 static uint32_t series_of(struct thrum__odd_work *work, uint32_t class, unsigned sort, uint64_t by)
 {
+	uint64_t begin = class | (uint64_t)sort << 32;
+	struct known_series *known =
+		&work->known_series[thrum__base_hash_number(begin, by) % KNOWN];
 	uint32_t at;
 	void *grown;
 
 	if (class == THRUM__NONE || by == THRUM__NONE || work->keys.count >= SERIES_MAX)
 		return THRUM__NONE;
-	if (thrum__base_keys_add(&work->keys, class | (uint64_t)sort << 32, (const char *)&by,
-		    sizeof by, &at) == 0) {
+	if (known->series > 0 && known->begin == begin && known->by == by)
+		return known->series - 1;
+	if (thrum__base_keys_add(&work->keys, begin, (const char *)&by, sizeof by, &at) == 0) {
 		grown = thrum__base_grow_zeroed(work->series, &work->series_room, at + UINT64_C(1),
 			sizeof *work->series);
 		if (grown) {
 			work->series = grown;
+			*known = (struct known_series){begin, by, at + 1};
 			return at;
 		}
 	}
@@ -611,6 +623,7 @@ static void free_work(struct thrum__odd_work *work)
 	free(work->series);
 	free(work->turns);
 	free(work->known);
+	free(work->known_series);
 	free(work->open);
 	free(work->is_vague);
 	free(work->ran);
@@ -630,10 +643,11 @@ static struct thrum__odd_work *make_work(const struct thrum__model *model)
 	}
 	work->model = model;
 	work->known = calloc(KNOWN, sizeof *work->known);
+	work->known_series = calloc(KNOWN, sizeof *work->known_series);
 	work->open = calloc((size_t)work->places.count + 1, sizeof *work->open);
 	work->ran = malloc(lanes * sizeof *work->ran);
 	work->rested = calloc(lanes, sizeof *work->rested);
-	if (work->known && work->open && work->ran && work->rested) {
+	if (work->known && work->known_series && work->open && work->ran && work->rested) {
 		memset(work->ran, 0xff, lanes * sizeof *work->ran);
 		note_all(work);
 		count_effects(work);

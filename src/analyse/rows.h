@@ -20,9 +20,9 @@ struct thrum__next_row {
 	const struct thrum__model *model;
 	enum thrum__row_table table;
 	uint32_t row;
-	bool has_begun;
-	uint32_t next[THRUM__TABLES]; /* of each table */
-	int64_t time[THRUM__TABLES];  /* of that row; THRUM__OPEN: there is none */
+	const struct thrum__model_rows *rows[THRUM__TABLES]; /* NULL: none was asked for so far */
+	uint32_t next[THRUM__TABLES];                        /* of each table */
+	int64_t time[THRUM__TABLES]; /* of that row; THRUM__OPEN: there is none */
 };
 
 /* Goes to the next row. Returns false after the last one. O(1). */

@@ -5,6 +5,10 @@
 
 #include "model/parts.h"
 
+/* Bits of the events that aren't among those of a lane: a category's has none, others are the kernel's. */
+#define OUTSIDE (UINT64_C(1) << THRUM_EVENT_CATEGORY | UINT64_C(1) << THRUM_EVENT_OFF_CPU)
+_Static_assert(THRUM_EVENT_TYPES <= 64, "a bit for each type");
+
 #define CHECK_EVERY 4096 /* events between two checks of a large model (THRUM_DEBUG=3) */
 
 /* ---- Data of the trace --------------------------------------------------------------------- */
@@ -368,13 +372,13 @@ static void dispatch(struct thrum__model_input *s)
 	}
 }
 
-/* Sets the input's times and lane, and turns the event into rows. */
-static void append_event(struct thrum__model_input *s)
+/* Sets the input's event, times and lane, and turns the event into rows. */
+static inline void append_event(struct thrum__model_input *s, struct thrum__model *m,
+	const struct thrum_event *e)
 {
-	struct thrum__model *m = s->model;
-	const struct thrum_event *e = s->event;
 	bool is_remembered = e->flags & THRUM_EVENT_REMEMBERED;
 
+	s->event = e;
 	if (e->lane >= m->lane_count) {
 		int error = add_lane(s);
 
@@ -395,9 +399,7 @@ static void append_event(struct thrum__model_input *s)
 		m->last = s->time;
 	if (m->end < m->last)
 		m->end = m->last;
-	/* A category's event belongs to no lane, and the kernel's aren't among those of a lane. */
-	bool is_lanes = !is_remembered && e->type != THRUM_EVENT_CATEGORY &&
-		e->type != THRUM_EVENT_OFF_CPU;
+	bool is_lanes = !is_remembered && !(OUTSIDE >> e->type & 1);
 
 	if (lane->is_cut && is_lanes)
 		cut_beginning(s);
@@ -415,14 +417,15 @@ int thrum__model_append_from(struct thrum__model *m, const struct thrum_trace *t
 	struct thrum__model_input s = {
 		.model = m,
 		.trace = trace,
-		.event = events,
 		/* In thrum's own traces id 0 is no task; in mirage's it is the main context. */
 		.nobody = m->is_mirage ? UINT64_MAX : 0,
 	};
 
-	for (; s.event < events + count && !m->failed; s.event++)
-		append_event(&s);
-	m->events += (uint64_t)(s.event - events);
+	const struct thrum_event *event = events, *end = events + count;
+
+	for (; event < end && !m->failed; event++)
+		append_event(&s, m, event);
+	m->events += (uint64_t)(event - events);
 #if THRUM_DEBUG >= 3
 	/* A check takes time in proportion to the model, so a large one is checked now and then. */
 	bool is_due = m->events < CHECK_EVERY || m->events % CHECK_EVERY < count;

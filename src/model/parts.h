@@ -61,7 +61,7 @@ static inline void thrum__model_put_near(struct thrum__model *model, struct thru
 	uint32_t *near = (uint32_t *)(block + 1) + column * THRUM__COLUMN;
 	uint64_t distance = (uint64_t)value - (uint64_t)block->narrow[column].base;
 
-	if (!block->narrow[column].far && distance < UINT32_MAX)
+	if (distance < block->narrow[column].reach)
 		near[row & ((1u << shift) - 1)] = (uint32_t)distance;
 	else
 		thrum__model_put_far(model, rows, shift, column, row, value);
@@ -376,7 +376,7 @@ static inline void thrum__model_task_hear(struct thrum__model *model, uint32_t t
 	uint64_t distance = (uint64_t)time - (uint64_t)block->block.narrow[column].base;
 	uint32_t *last = &block->last[task & THRUM__BLOCK_MASK].distance;
 
-	if (block->block.narrow[column].far || distance >= UINT32_MAX)
+	if (distance >= block->block.narrow[column].reach)
 		thrum__model_task_hear_far(model, task, time);
 	else if (*last < distance)
 		*last = (uint32_t)distance;

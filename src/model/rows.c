@@ -51,8 +51,10 @@ int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, un
 	if (!block)
 		return -THRUM_E_MEMORY;
 	*block = (struct thrum__block){0};
-	for (size_t i = 0; i < THRUM__NARROW_COLUMNS && time > BEFORE; i++)
-		block->narrow[i].base = time - BEFORE;
+	for (size_t i = 0; i < THRUM__NARROW_COLUMNS; i++) {
+		block->narrow[i].base = time > BEFORE ? time - BEFORE : 0;
+		block->narrow[i].reach = UINT32_MAX;
+	}
 	rows->block[rows->blocks++] = block;
 	return 0;
 }
@@ -77,6 +79,7 @@ void thrum__model_put_far(struct thrum__model *model, struct thrum__model_rows *
 		}
 		for (uint32_t i = 0; i < used && i < size; i++)
 			(*far)[i] = i == k ? value : thrum__model_base_plus(block, column, near[i]);
+		block->narrow[column].reach = 0;
 	}
 	(*far)[k] = value;
 }

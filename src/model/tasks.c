@@ -112,7 +112,8 @@ static void begin_at_creation(struct thrum__model *m, uint32_t task)
 		THRUM__TASK(m, creator, flags) |= THRUM__TASK_PARENT;
 	}
 	THRUM__TASK(m, task, parent) = creator;
-	set_start(m, task, start);
+	if (THRUM__TASK(m, task, start) != start)
+		set_start(m, task, start);
 }
 
 /* Lets the task begin at its waking, as a child of the task that it read then. */

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -63,6 +64,28 @@ static void comes_before_the_events_of_its_time(void **state)
 		"10 0 log 1 - - said\n"
 		"20 0 category - - 3 log\n"
 		"20 0 log 1 - - said\n");
+	recording_finish(&recording);
+}
+
+/* Many events of a lane that come before a change are given in one piece. */
+static void comes_between_the_many_events_of_a_lane(void **state)
+{
+	struct recording recording;
+	char expected[4096];
+	size_t size = 0;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
+
+	for (unsigned i = 0; i < 40; i++) {
+		packet_writer_log(&t, START + i, "said");
+		size += (size_t)snprintf(expected + size, sizeof expected - size,
+			"%s%u 0 log 1 - - said\n", i == 20 ? "200 0 category - - 2 log\n" : "",
+			i * 10);
+	}
+	change(&recording, 20, 20, DETAILS, 0);
+	thrum_helper_assert_events(&recording, expected);
 	recording_finish(&recording);
 }
 
@@ -133,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_before_the_events_of_its_time),
+		cmocka_unit_test(comes_between_the_many_events_of_a_lane),
 		cmocka_unit_test(each_clearing_counts),
 		cmocka_unit_test(may_have_lost_its_beginning),
 		cmocka_unit_test(a_change_under_way_stays_off),

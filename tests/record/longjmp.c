@@ -187,6 +187,52 @@ static void times_after_jumps(void **state)
 	events_free(&events);
 }
 
+/* A lane is taken again by a call that records nothing, at a time that is no whole tick, and so long after
+ * what was published that the next record must tell its whole time. */
+static void *ask_after_jumps(void *unused)
+{
+	bool jumped = true;
+
+	(void)unused;
+	for (uint32_t steps = 1; jumped; steps++) {
+		thrum_task_wait(1000, 2000);
+		jumped = leave_after(steps);
+		hand_time += 4 * LONG_STEP;
+		if (jumped)
+			thrum__own();
+		thrum_task_wait(1000, 2001);
+	}
+	return NULL;
+}
+
+static void times_after_calls_that_record_nothing(void **state)
+{
+	struct thrum_clock clock = {.read = hand_clock.read, .frequency = 4000000000};
+	const void *memory = start_in_memory(SIZE, &clock);
+	pthread_t thread;
+
+	(void)state;
+	hand_step = 0;
+	hand_time |= 15;
+	assert_int_equal(pthread_create(&thread, NULL, ask_after_jumps, NULL), 0);
+	pthread_join(thread, NULL);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+	int64_t time = 0;
+
+	assert_int_equal(events.info.damaged, 0);
+	for (size_t i = 0; i < events.count; i++) {
+		const struct thrum_event *e = &events.list[i];
+
+		if (e->type != THRUM_EVENT_WAIT || e->task != 1000)
+			continue;
+		if (e->other == 2001)
+			assert_int_equal(e->time - time, LONG_STEP / 16);
+		time = e->time;
+	}
+	events_free(&events);
+}
+
 /* The handler has a stack of its own, which here lies above the call that it interrupts. */
 static void *record_on_another_stack(void *jumps_out)
 {
@@ -288,6 +334,7 @@ int main(void)
 		cmocka_unit_test(after_every_instruction),
 		cmocka_unit_test(many_times_in_one_thread),
 		cmocka_unit_test(times_after_jumps),
+		cmocka_unit_test(times_after_calls_that_record_nothing),
 		cmocka_unit_test(handlers_on_another_stack),
 		cmocka_unit_test(threads_that_end_in_a_call),
 	};
