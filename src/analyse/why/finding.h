@@ -143,7 +143,8 @@ const char *thrum__why_certainty_name(int certainty);
 		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
 	X(BEGINS_NONE, \
 		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
-	X(LOGGED, "logged")   /* writes a log line meanwhile */ \
+	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
+	X(LOGGED, "logged")    /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
@@ -196,7 +197,8 @@ struct thrum__step {
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something.
 	 * SKIPS: in how many rounds it did.
-	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. TOOK: 1 if it should have put it back.
+	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. GAVE_UP: how many signals were in vain.
+	 * TOOK: 1 if it should have put it back.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */

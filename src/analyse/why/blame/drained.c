@@ -9,13 +9,13 @@
 
 #include "analyse/why/blame/blame.h"
 
-#define ODD_MAX 8        /* series that are looked at */
-#define LOST_MIN 2       /* slots: one turn that left something out proves little, */
-#define APART_MIN 2      /* and so do turns one after the other: the work may have come to its end */
-#define ANSWERS_MIN 3    /* so often the loop answered before */
-#define EDGES_BACK 256   /* edges of a task, from the latest back */
-#define TURNS_MIN 8      /* of a timer, */
-#define IDLE 1000000000  /* in these ns before the end: an idle program's timers come less often */
+#define ODD_MAX 8       /* series that are looked at */
+#define LOST_MIN 2      /* slots: one turn that left something out proves little, */
+#define APART_MIN 2     /* and so do turns one after the other: the work may have come to its end */
+#define ANSWERS_MIN 3   /* so often the loop answered before */
+#define EDGES_BACK 256  /* edges of a task, from the latest back */
+#define TURNS_MIN 8     /* of a timer, */
+#define IDLE 1000000000 /* in these ns before the end: an idle program's timers come less often */
 
 struct drain {
 	const struct thrum__model *model;
@@ -119,8 +119,7 @@ static bool are_all_lost(const struct drain *drain)
 			return false;
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1))
-		count += THRUM__TASK(model, task, kind) ==
-				THRUM__TASK(model, odd->task[0], kind) &&
+		count += THRUM__TASK(model, task, kind) == THRUM__TASK(model, odd->task[0], kind) &&
 			lane_of(model, task) == drain->lane &&
 			thrum__why_are_named_alike(model, odd->task[0], task);
 	return count == odd->count;
@@ -134,9 +133,7 @@ static bool is_stuck(const struct drain *drain, const struct victim *victim)
 	int64_t asked;
 
 	switch (THRUM__TASK(model, victim->on, kind)) {
-	case THRUM_KIND_HANDLE:
-		asked = asked_over_connection(drain, victim->on);
-		break;
+	case THRUM_KIND_HANDLE: asked = asked_over_connection(drain, victim->on); break;
 	case THRUM_KIND_CONDITION:
 	case THRUM_KIND_SEMAPHORE:
 		if (count_answers(drain, victim->on) < ANSWERS_MIN)
@@ -147,7 +144,8 @@ static bool is_stuck(const struct drain *drain, const struct victim *victim)
 		break;
 	default: return false;
 	}
-	return drain->failed == THRUM__NONE ? asked > drain->time : asked >= 0 && asked <= drain->time;
+	return drain->failed == THRUM__NONE ? asked > drain->time
+					    : asked >= 0 && asked <= drain->time;
 }
 
 /* Finds a thread that waits for the loop. */
@@ -157,7 +155,8 @@ static bool find_victim(const struct drain *drain, struct victim *victim)
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
-		uint32_t task = thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[i]));
+		uint32_t task = thrum__why_heir_of(model,
+			thrum__why_task_of_lane(&model->lanes[i]));
 
 		if (i == drain->lane || !thrum__analyse_task_is_pending(model, task) ||
 			thrum__analyse_waits_of(model, task, waits) != 1)
@@ -166,6 +165,48 @@ static bool find_victim(const struct drain *drain, struct victim *victim)
 		if (is_stuck(drain, victim))
 			return true;
 	}
+	return false;
+}
+
+/* ---- Excuses --------------------------------------------------------------------------------- */
+
+/* Whether a timer may still come, and hasn't come round since a time. */
+static bool may_come(const struct thrum__model *model, uint32_t task, int64_t since)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+	int64_t due = thrum__why_due_of(model, task);
+
+	return due != THRUM__OPEN && due >= model->end &&
+		!(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since);
+}
+
+/* Whether something may still end the wait: a timer that is to come, such as that of another try, or an answer
+ * to a request of the loop. */
+static bool is_under_way(const struct drain *drain)
+{
+	const struct thrum__model *model = drain->model;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__analyse_task_is_pending(model, task))
+			continue;
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER
+				? may_come(model, task, drain->time)
+				: THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
+					THRUM__TASK(model, task, lane) == drain->lane)
+			return true;
+	}
+	return false;
+}
+
+/* Whether anybody sent a message into the program: then others may be asked, and slow. */
+static bool has_outside(const struct thrum__model *model)
+{
+	struct thrum__message message;
+
+	for (uint32_t i = 0; i < thrum__model_message_count(model); i++)
+		if (thrum__model_message_from_outside(model, i, &message))
+			return true;
 	return false;
 }
 
@@ -204,7 +245,7 @@ static bool try_odd(struct drain *drain, struct thrum__findings *findings)
 		return false;
 	drain->lane = lane_of(drain->model, drain->odd.task[0]);
 	drain->time = drain->odd.time[0];
-	if (drain->lane == THRUM__NONE || !find_victim(drain, &victim))
+	if (drain->lane == THRUM__NONE || !find_victim(drain, &victim) || is_under_way(drain))
 		return false;
 	tell(drain, &victim, findings);
 	return true;
@@ -221,7 +262,7 @@ static bool try_failed(const struct thrum__model *model, uint32_t lane,
 	if (drain.failed == THRUM__NONE)
 		return false;
 	drain.time = THRUM__TASK(model, drain.failed, end);
-	if (!find_victim(&drain, &victim))
+	if (!find_victim(&drain, &victim) || is_under_way(&drain))
 		return false;
 	tell(&drain, &victim, findings);
 	return true;
@@ -235,7 +276,7 @@ void thrum__why_add_drained(struct thrum__odd_search *search, struct thrum__find
 	int count;
 
 	thrum__why_find_silence(&state);
-	if (findings->count > 0 || !state.is_still)
+	if (findings->count > 0 || !state.is_still || has_outside(model))
 		return;
 	count = thrum__analyse_odd(search, THRUM__NONE, model->end, odd, ODD_MAX);
 	for (int i = 0; i < count; i++) {
