@@ -25,7 +25,7 @@ struct drain {
 	int64_t time; /* of the latest turn */
 };
 
-/* Who waits for the loop. */
+/* A thread that waits for the loop. */
 struct victim {
 	uint32_t task, on;
 	int64_t since;
@@ -43,7 +43,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
 }
 
-/* ---- Who waits ------------------------------------------------------------------------------- */
+/* ---- Waiters --------------------------------------------------------------------------------- */
 
 /* When the loop got the question whose answer a thread awaits from a connection; -1: it got none. */
 static int64_t asked_over_connection(const struct drain *drain, uint32_t handle)
@@ -94,7 +94,7 @@ static int64_t asked_by_wake_up(const struct drain *drain, const struct victim *
 	return -1;
 }
 
-/* ---- What was lost --------------------------------------------------------------------------- */
+/* ---- Lost slots ------------------------------------------------------------------------------ */
 
 /* Whether a turn was the last of its task, but for the one in which it was closed. */
 static bool is_last_turn(const struct thrum__model *model, uint32_t task, int64_t time)
@@ -125,8 +125,8 @@ static bool are_all_lost(const struct drain *drain)
 	return count == odd->count;
 }
 
-/* Whether a thread or a loop hangs by it. Nobody but the program gives its first thread a job, which then needs
- * no question. */
+/* Whether a thread hangs by it. Nobody but the program gives its first thread a job, which then needs no
+ * question. */
 static bool is_stuck(const struct drain *drain, const struct victim *victim)
 {
 	const struct thrum__model *model = drain->model;
@@ -180,8 +180,8 @@ static bool may_come(const struct thrum__model *model, uint32_t task, int64_t si
 		!(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since);
 }
 
-/* Whether something may still end the wait: a timer that is to come, such as that of another try, or an answer
- * to a request of the loop. */
+/* Whether something may still end the wait: a timer that is to come, such as that of another try, or an
+ * answer to a request of the loop. */
 static bool is_under_way(const struct drain *drain)
 {
 	const struct thrum__model *model = drain->model;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells who gave up its wait for a condition, if those who served another one signal that one in vain since, and
- * the other no more: as if they still counted the one that gave up.
+ * Tells who gave up its wait for a condition, if those who served another one signal that one in vain since,
+ * and the other no more: as if they still counted the one that gave up.
  */
 #include "analyse/why/blame/blame.h"
 
