@@ -516,9 +516,10 @@ static bool find_turns(const struct thrum__odd_work *work, const struct series *
 	unsigned b, struct thrum__odd *odd)
 {
 	const struct effect *effect = &series->of[b - 1];
-	unsigned looked = 0;
+	unsigned looked = 0, with = 0;
 
 	*odd = (struct thrum__odd){.with = series->both[a][b],
+		.apart = UINT32_MAX,
 		.effect = effect->kind,
 		.on = effect->on,
 		.given = a > 0 ? series->of[a - 1].kind : THRUM__EFFECT_NONE,
@@ -528,6 +529,7 @@ static bool find_turns(const struct thrum__odd_work *work, const struct series *
 
 		if (odd->count == 0 && turn->time <= effect->last)
 			return false;
+		with += turn->effects >> a & turn->effects >> b & 1;
 		if (!(turn->effects >> a & 1) || turn->effects >> b & 1)
 			continue;
 		if (looked++ == LOOKED_MOST)
@@ -539,10 +541,14 @@ static bool find_turns(const struct thrum__odd_work *work, const struct series *
 		if (odd->count == 0) {
 			odd->after = turn->after;
 			odd->descriptor = turn->descriptor;
+		} else {
+			odd->apart = with < odd->apart ? with : odd->apart;
 		}
+		with = 0;
 		odd->task[odd->count] = turn->task;
 		odd->time[odd->count++] = turn->time;
 	}
+	odd->apart = with < odd->apart ? with : odd->apart;
 	return odd->count == 1 || (odd->count > 0 && odd->with / WITH_TIMES >= odd->count);
 }
 

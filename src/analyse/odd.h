@@ -33,6 +33,7 @@ enum thrum__effect {
 struct thrum__odd {
 	uint32_t count; /* how many lack it: the latest first, as far as there is room */
 	uint32_t with;  /* how many have it */
+	uint32_t apart; /* the fewest with it before the first that lacks it, or between two */
 	uint32_t task[THRUM__ODD_TURNS];
 	int64_t time[THRUM__ODD_TURNS];
 	int effect, given;     /* enum thrum__effect; given: all of these turns have it, or NONE */

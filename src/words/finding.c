@@ -194,6 +194,12 @@ static const struct {
 	[THRUM__STEP_LEAVES_OUT] = {"Runs once without a signal for “$o”",
 		"its other runs like this gave one, $x in all",
 		"$t runs once without a signal for $o; its other runs like this gave one, $x in all."},
+	[THRUM__STEP_BEGINS_NONE] = {"Begins none like “$o”", "$x other such runs did",
+		"$t begins none like $o; $x other such runs did."},
+	[THRUM__STEP_GAVE_UP] = {"Gives up its wait for “$o”",
+		"others signal that $x times in vain, and not what is waited for",
+		"$t gives up its wait for $o; others signal that $x times in vain since, and not "
+		"what is waited for."},
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},

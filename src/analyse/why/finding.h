@@ -141,7 +141,10 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SKIPS, "skips")         /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
 		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
-	X(LOGGED, "logged")   /* writes a log line meanwhile */ \
+	X(BEGINS_NONE, \
+		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
+	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
+	X(LOGGED, "logged")    /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
@@ -194,7 +197,8 @@ struct thrum__step {
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something.
 	 * SKIPS: in how many rounds it did.
-	 * LEAVES_OUT: how many other runs did. TOOK: 1 if it should have put it back.
+	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. GAVE_UP: how many signals were in vain.
+	 * TOOK: 1 if it should have put it back.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
@@ -297,6 +301,10 @@ uint32_t thrum__why_usual_signal(const struct thrum__model *, uint32_t task, uin
 /* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
  * who wants more than the searches above find. O(events) if it asks the search first. */
 void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings *);
+
+/* Adds a finding for slots of a loop that were lost one after the other until it did nothing any more, if
+ * there is no other finding, and somebody waits for that loop. O(events) if it asks the search first. */
+void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

@@ -248,6 +248,13 @@ bool thrum__why_add_newcomers(struct thrum__finding *, const struct thrum__searc
 void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition,
 	uint32_t waiter);
 
+/* ---- Waits that were given up (given_up.c) --------------------------------------------------- */
+
+/* Adds a step for the task that gave up its wait for another condition of the same lock, if those who served
+ * the one for which a link waits have since signalled only that other one, in vain. */
+void thrum__why_add_given_up(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_link *, const struct thrum__why_servers *);
+
 #define THRUM__PUT_OFF 20 /* so often a timer was due anew that it may never come */
 
 /* ---- Not started again (again.c) -------------------------------------------------------------- */

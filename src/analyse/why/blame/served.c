@@ -240,6 +240,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)
 		thrum__why_add_newcomers(finding, search, last);
+	thrum__why_add_given_up(finding, model, last, &servers);
 	if (add_last_voice(finding, model, path) ||
 		add_not_again(finding, search, path, &servers) ||
 		add_not_sent(finding, search, path, &servers))

@@ -315,9 +315,30 @@ static bool add_waiter(struct thrum__finding *finding, const struct thrum__model
 
 /* ---- Circles through objects --------------------------------------------------------------- */
 
+/* Adds a step for the only timer of a loop in a circle, if it wasn't started again: its work may be what the
+ * others wait for. */
+static void add_circle_timer(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+		uint32_t run = link->is_served ? THRUM__NONE : THRUM__TASK(model, link->task, run);
+		uint32_t timer = thrum__model_has_row(&model->runs, run)
+			? thrum__why_only_timer(search, THRUM__RUN(model, run, lane))
+			: THRUM__NONE;
+
+		if (timer != THRUM__NONE) {
+			thrum__why_add_again(finding, model, timer, link->task, 1);
+			return;
+		}
+	}
+}
+
 /* Adds the waits of a circle: each task waits for the next, or for an object that the next alone
  * serves. If a signal got lost, the wait that missed it comes first. */
-static void add_circle(struct thrum__finding *finding, const struct thrum__search *search,
+static void add_circle(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_missed *missed)
 {
 	const struct thrum__model *model = search->model;
@@ -346,6 +367,7 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 		if (thrum__why_is_held(&link->wait))
 			thrum__why_add_holders(search, finding, link->wait.on, link->wait.next);
 	}
+	add_circle_timer(finding, search, path);
 }
 
 /* ---- The finding --------------------------------------------------------------------------- */
