@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "analyse/graph.h"
 
+#include <string.h>
+
 #define EDGES_MAX 64 /* searched for the latest wait for a task */
 #define ABOVE_MAX 32 /* tasks above one, searched for a name */
 
@@ -239,6 +241,54 @@ static unsigned find_connection(const struct thrum__model *model, uint32_t task,
 	return 0;
 }
 
+/* The length of the number that follows a word; 0: there is none. */
+static size_t number_after(const char *text, const char *word, const char **number)
+{
+	*number = text + strlen(word);
+	return strncmp(text, word, strlen(word)) == 0 ? strspn(*number, "0123456789") : 0;
+}
+
+/* The only thread of the forked child with that number, NONE: it isn't recorded, or has several. */
+static uint32_t child_of(const struct thrum__model *model, const char *number, size_t size)
+{
+	uint32_t found = THRUM__NONE, count = 0;
+
+	for (uint32_t i = 0; i < model->lane_count && count < 2; i++) {
+		const char *name = thrum__model_string(model, model->lanes[i].process, NULL);
+		const char *dot = strrchr(name, '.');
+
+		/* A child's recording has its name: see world/names.c. */
+		if (!dot || strlen(dot + 1) != size || memcmp(dot + 1, number, size) != 0)
+			continue;
+		found = model->lanes[i].task;
+		count++;
+	}
+	return count == 1 ? found : THRUM__NONE;
+}
+
+unsigned thrum__analyse_process_wait(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	const char *number;
+	size_t size;
+	uint32_t child;
+
+	if (!model->is_joined || THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
+		return 0;
+	size = number_after(thrum__model_task_name(model, task, &size), "process ", &number);
+	child = size > 0 && number[size] == ' ' ? child_of(model, number, size) : THRUM__NONE;
+	if (child == THRUM__NONE || !thrum__analyse_task_is_pending(model, child) ||
+		!rests(model, child))
+		return 0;
+	*wait = (struct thrum__analyse_wait){.on = child,
+		.next = child,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, task, created),
+		.is_link = true,
+		.is_child = true};
+	return 1;
+}
+
 unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
@@ -395,6 +445,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 	}
 	if (count == 0 && model->has_connections)
 		count = find_connection(model, task, waits);
+	if (count == 0)
+		count = thrum__analyse_process_wait(model, task, waits);
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);
 	return count;

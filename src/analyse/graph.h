@@ -39,6 +39,7 @@ struct thrum__analyse_wait {
 	uint32_t next;
 	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
 	bool is_link;  /* the task waits for an answer over a link */
+	bool is_child; /* the same, but it stands for a child, and waits for the child's only thread */
 	bool is_stale; /* the task began to run again since, so it may have given up this wait */
 };
 
@@ -186,6 +187,11 @@ uint32_t thrum__analyse_task_server(const struct thrum__model *, uint32_t task);
 /* If a task waits for what comes over a connection in one direction, by the number of its key, and another
  * one should answer, sets *wait and returns the task that waits; else returns NONE. */
 uint32_t thrum__analyse_connection_wait(const struct thrum__model *, uint32_t number,
+	struct thrum__analyse_wait *wait);
+
+/* If a task stands for a forked child ("process 12 (worker)") that is recorded, too, and whose only thread
+ * waits, sets *wait to a wait for that thread, and returns 1; else returns 0. */
+unsigned thrum__analyse_process_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator

@@ -293,7 +293,7 @@ static int list_connections(struct thrum__analyse_graph *graph)
 	return error;
 }
 
-/* Adds the waits over links of the tasks that have no others. */
+/* Adds the waits over links, or for another process, of the tasks that have no others. */
 static int list_links(struct thrum__analyse_graph *graph)
 {
 	const struct thrum__model *model = graph->model;
@@ -307,7 +307,8 @@ static int list_links(struct thrum__analyse_graph *graph)
 			thrum__analyse_task_is_lane(model, task) ||
 			thrum__analyse_task_is_object(model, task) ||
 			graph->number[place_of(graph, task)] > 0 ||
-			!thrum__analyse_link_wait(model, task, &wait))
+			!(thrum__analyse_process_wait(model, task, &wait) ||
+				thrum__analyse_link_wait(model, task, &wait)))
 			continue;
 		error = list_link(graph, task, &wait);
 	}
@@ -328,7 +329,7 @@ static int make_lists(struct making *m)
 		error = list_waits(m, i + 1);
 	if (error == 0 && m->graph->model->has_connections)
 		error = list_connections(m->graph);
-	if (error == 0 && m->graph->model->has_links)
+	if (error == 0 && (m->graph->model->has_links || m->graph->model->is_joined))
 		error = list_links(m->graph);
 	return error;
 }

@@ -26,8 +26,14 @@ done >dumped
 grep -q 'label .*(parser).*started by' dumped || wrong 'the jobs have no names'
 ! grep 'label .*(parser).*killed by' dumped || wrong 'a signal that came too late has killed'
 
+# The one that has a token waits for the one that waits for it.
+"$THRUM" record -o server.thrum --size=64M -- "$programs/job_tokens" server >out 2>&1 </dev/null
+has server why '^deadlock \(possible\)'
+has server why 'process [0-9]* \(server\).*: Holds .shared tokens of pipe'
+has server why 'process [0-9]* \(server\).*: Waits for .server\.[0-9]*/server'
+
 # Nothing is wrong.
-for case in fine paid executed doubled works pair; do
+for case in fine paid executed doubled works pair asked; do
 	same "$case" "$programs/job_tokens" "$case"
 	answers "$case" >answer
 	! grep -vE '^(no findings|thrum: )' answer | grep -q . || wrong "$case: $(cat answer)"

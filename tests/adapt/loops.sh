@@ -16,6 +16,9 @@ for case in armed visitor thinks handler kernel ended; do
 done
 soon bell "$programs/bell"
 soon fine-bell "$programs/bell" fine
+for case in loop worker fine; do
+	soon "asked-$case" "$programs/asked" "$case"
+done
 for case in eventfd pipe fine late looks; do
 	soon "$case-drained" "$programs/drained" "$case"
 done
@@ -75,6 +78,13 @@ done
 # One read took several from an eventfd, and perhaps less was done.
 has bell why 'data of (pipe [0-9]+ or )?eventfd [0-9]+, 3 taken at once by (answer_bell|bell\+0x)'
 has fine-bell why '^no findings|^no tasks'
+
+# One that was told of work that was asked for should answer. Else the one that works should tell.
+has asked-loop why 'Waits for .data of socket [0-9]+'
+has asked-loop why 'data of socket [0-9]+: Waits for .thread (ask|asked\+0x)'
+has asked-worker dump 'data of eventfd [0-9]+'
+has asked-worker why 'thread (work|asked\+0x[0-9a-f]+): Waits for .condition '
+has asked-fine why '^no findings|^no tasks'
 
 # One that polls such a pipe waits for the thread that wrote to it before, once all wait for each other.
 for case in eventfd pipe; do

@@ -37,12 +37,14 @@ text=$("$THRUM" dump uv.thrum)
 	wrong 'a process ends more than once'
 "$THRUM" why uv.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
-# A stream that nobody reads any more, and two whose reading begins again.
+# Streams that nobody reads any more, and others whose reading begins again.
 same stopped "$programs/uv_stop" hang
 has stopped why 'unread data of socket [0-9]*, reading stopped by .* never resolves'
 has stopped why 'hold_back'
 has stopped why '(give|uv_stop\+0x).*Waits for .unread data of socket'
-for case in timer work user; do
+same inner "$programs/uv_stop" inner
+has inner why 'unread data of socket [0-9]*, reading stopped by hold_back.* never resolves'
+for case in timer work user late; do
 	same "$case" "$programs/uv_stop" "$case"
 	has "$case" why '^no findings'
 	"$THRUM" dump "$case.thrum" | grep 'unread data' && wrong "$case: it is read later"

@@ -235,6 +235,8 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	case SYS_writev:
 	case SYS_recvfrom:
 	case SYS_recvmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
 	case SYS_accept:
 	case SYS_accept4:
 	case SYS_wait4:

@@ -154,6 +154,8 @@ void thrum__adapt_pipe_use(int fd);
 uint32_t thrum__adapt_pipe_user(int fd, bool writes);
 /* The thread that wrote last to the pipe that is read by this descriptor; 0: not known. */
 uint32_t thrum__adapt_pipe_sender(int fd);
+/* The number of that write, among all to pipes; 0: there was none. */
+uint64_t thrum__adapt_pipe_turn(int fd);
 /* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether this process wrote to the pipe that has or had this inode. */

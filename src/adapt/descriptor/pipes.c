@@ -34,6 +34,7 @@ struct pipe {
 	_Atomic bool is_written; /* this process wrote to it; stays when it has closed its ends */
 	/* The threads that read and wrote last, or made it: which should use it again. */
 	_Atomic uint32_t reader, writer;
+	_Atomic uint64_t turn; /* the number of the last write */
 	_Atomic uint64_t to_inode;
 	_Atomic uint8_t tokens;          /* an enum tokens */
 	_Atomic uint32_t takes, returns; /* bytes that were read one by one, and given back */
@@ -44,6 +45,7 @@ struct pipe {
 };
 static struct pipe pipes[PIPES];
 static _Atomic uint32_t made; /* pipes: those from here on were never used */
+static _Atomic uint64_t turns;
 /* By descriptor: the number + 1 of the pipe that is read from and written to by it; 0: none. */
 static _Atomic uint16_t reads[DESCRIPTORS], writes_to[DESCRIPTORS];
 
@@ -84,6 +86,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].is_written, false);
 		atomic_store(&pipes[n].reader, own_tid());
 		atomic_store(&pipes[n].writer, own_tid());
+		atomic_store(&pipes[n].turn, 0);
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
 		atomic_store(&pipes[n].takes, 0);
 		atomic_store(&pipes[n].returns, 0);
@@ -194,6 +197,9 @@ void thrum__adapt_pipe_use(int fd)
 		return;
 	atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
 	note_user(&pipe->writer);
+	atomic_store_explicit(&pipe->turn,
+		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 }
 
 uint32_t thrum__adapt_pipe_user(int fd, bool writes)
@@ -206,6 +212,13 @@ uint32_t thrum__adapt_pipe_user(int fd, bool writes)
 uint32_t thrum__adapt_pipe_sender(int fd)
 {
 	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
+}
+
+uint64_t thrum__adapt_pipe_turn(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe ? atomic_load(&pipe->turn) : 0;
 }
 
 bool thrum__adapt_pipe_is_used(int fd, bool writes)

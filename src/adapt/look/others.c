@@ -114,6 +114,7 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 	if (call->number == SYS_accept || call->number == SYS_accept4)
 		fd = (int)call->arguments[0];
 	others->is_watched |= fd == others->fd;
+	others->is_awake |= fd >= 0 && thrum__adapt_socket_limit(fd, writes) == LIMITED;
 	others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
 }
 

@@ -14,10 +14,36 @@
 
 #define EPOLL_TEXT 1024 /* bytes that tell of some ten descriptors */
 
+/* Pipes to which other threads wrote last: the latest one at whose other end a thread waits for an
+ * answer, and the latest other one. -1: there is none. */
+struct latest {
+	int asks, tells;
+};
+
+static void compare(struct latest *latest, int fd)
+{
+	int *which = thrum__adapt_pipe_waiter(fd) ? &latest->asks : &latest->tells;
+
+	if (thrum__adapt_pipe_sender(fd) != own_tid() &&
+		(*which < 0 || thrum__adapt_pipe_turn(fd) > thrum__adapt_pipe_turn(*which)))
+		*which = fd;
+}
+
+/* A thread that told of its work after somebody asked has done its part; else it is to tell first. */
+static int choose(const struct latest *latest, int first)
+{
+	if (latest->asks >= 0 && latest->tells >= 0)
+		return thrum__adapt_pipe_turn(latest->asks) < thrum__adapt_pipe_turn(latest->tells)
+			? latest->asks
+			: latest->tells;
+	return latest->asks >= 0 ? latest->asks : latest->tells >= 0 ? latest->tells : first;
+}
+
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
 	char text[EPOLL_TEXT], *line = text;
+	struct latest latest = {-1, -1};
 	bool has_counter = false;
 	const void *taker;
 	size_t size;
@@ -40,10 +66,10 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 		if (thrum__adapt_eventfd_taken(fd, &taker) > 1)
 			need->merged = fd;
 		if (need->count++ == 0)
-			need->first = need->likely = fd;
-		else if (thrum__adapt_pipe_sender(need->likely) == own_tid())
-			need->likely = fd;
+			need->first = fd;
+		compare(&latest, fd);
 	}
+	need->likely = choose(&latest, need->first);
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(own_pid());
 }
 

@@ -187,7 +187,7 @@ struct looking {
 };
 /* The pipes of which an epoll tells. -1: there is none. */
 struct epoll_need {
-	int first, likely; /* likely: to which another thread wrote last, if there is one */
+	int first, likely; /* likely: whose writer should do something now; see epolls.c */
 	int merged;        /* an eventfd from which one read took several */
 	int timer;         /* that isn't armed; the last of them */
 	unsigned count, timers;

@@ -4,10 +4,11 @@
  * slow. If nobody starts it again, all that the other end writes stays unread. A loop's thread looks now
  * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
  * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
- * twice since.
+ * twice since. A stream that is read doesn't count if its other end is here, too, and all threads rest.
  */
 #include "adapt/uv/uv.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,6 +30,7 @@ static struct stopped {
 } stopped[STOPPED_MAX];
 static _Atomic int used; /* no entry from this one on was ever used */
 
+REAL(poll)
 REAL(uv_fileno)
 REAL(uv_is_active)
 REAL(uv_is_readable)
@@ -93,6 +95,7 @@ struct rest {
 	int64_t age;        /* ns since it was stopped */
 	int writer;         /* the descriptor that writes to it, or -1 */
 	bool may_go_on;     /* something is left that may start it */
+	bool has_inner;     /* or a stream that is read, to which only this process may write */
 	thrum_task blocked; /* the first write to it that isn't done, or NONE */
 };
 
@@ -109,10 +112,25 @@ static thrum_task write_of(const uv_stream_t *stream)
 			  (const uv_req_t *)(const void *)(queue - offsetof(uv_write_t, queue)));
 }
 
+static void look_at_stream(struct rest *rest, uv_stream_t *stream)
+{
+	uv_os_fd_t fd;
+	bool is_known = real_uv_fileno(NULL)((uv_handle_t *)stream, &fd) == 0;
+
+	if (rest->writer >= 0 && is_known && fd == rest->writer)
+		rest->blocked = write_of(stream);
+	else if (!real_uv_is_active(NULL)((uv_handle_t *)stream) ||
+		!real_uv_is_readable(NULL)(stream)) /* one that only listens can't be read */
+		return;
+	else if (is_known && is_of_own_pipe(fd) && thrum__adapt_origin(fd) == FROM_INSIDE)
+		rest->has_inner = true;
+	else
+		rest->may_go_on = true;
+}
+
 static void look_at_handle(uv_handle_t *handle, void *data)
 {
 	struct rest *rest = data;
-	uv_os_fd_t fd;
 	uint64_t repeat;
 
 	switch (handle->type) {
@@ -126,14 +144,7 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 	case UV_POLL: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
 	case UV_TTY:
 	case UV_NAMED_PIPE:
-	case UV_TCP:
-		if (rest->writer >= 0 && real_uv_fileno(NULL)(handle, &fd) == 0 &&
-			fd == rest->writer)
-			rest->blocked = write_of((uv_stream_t *)handle);
-		else /* one that only listens can't be read */
-			rest->may_go_on |= real_uv_is_active(NULL)(handle) &&
-				real_uv_is_readable(NULL)((uv_stream_t *)handle);
-		break;
+	case UV_TCP: look_at_stream(rest, (uv_stream_t *)handle); break;
 	default: break;
 	}
 }
@@ -145,6 +156,15 @@ static void tell(struct stopped *one, int fd, thrum_task waiter)
 	thrum__adapt_put_call(label, "unread data of", fd);
 	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->caller);
 	one->task = thrum__adapt_look_tell(label, one->caller, waiter);
+}
+
+/* Whether nothing has come that the loop would take now, and no thread will write anything. */
+static bool all_rest(int epoll)
+{
+	struct pollfd events = {.fd = epoll, .events = POLLIN};
+
+	return thrum__adapt_others_rest(&(struct looking){.epoll = epoll, .is_endless = true}) &&
+		real_poll(NULL)(&events, 1, 0) == 0;
 }
 
 static void look_at(struct stopped *one, uv_stream_t *handle)
@@ -167,7 +187,7 @@ static void look_at(struct stopped *one, uv_stream_t *handle)
 		waiter = rest.blocked;
 	if (waiter && !rest.may_go_on &&
 		handle->loop->active_reqs.count == (rest.blocked != THRUM_TASK_NONE) &&
-		thrum__adapt_others_sleep())
+		(rest.has_inner ? all_rest(one->epoll) : thrum__adapt_others_sleep()))
 		tell(one, fd, waiter);
 }
 

@@ -120,6 +120,26 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
 	return node_of(net, wait->on);
 }
 
+/* Whether a task stands for what the only thread of a child waits for, while something waits for that
+ * child. */
+static bool is_of_child(const struct net *net, uint32_t task)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	uint32_t creator = THRUM__TASK(net->search->model, task, creator);
+
+	for (uint32_t i = 0; i < graph->wait_count; i++)
+		if (graph->waits[i].is_child && graph->waits[i].on == creator)
+			return true;
+	return false;
+}
+
+/* Whether nobody else is known who might end a wait over a link. */
+static bool is_sole_link(const struct net *net, uint32_t task,
+	const struct thrum__analyse_wait *wait)
+{
+	return wait->is_child || (wait->edge == THRUM__NONE && is_of_child(net, task));
+}
+
 static void fill_task(struct net *net, struct node *node)
 {
 	const struct thrum__model *model = net->search->model;
@@ -137,12 +157,14 @@ static void fill_task(struct net *net, struct node *node)
 
 		if ((wait->is_stale && has_fresh) || !is_blocked(model, node->task, wait))
 			*target = SKIP;
-		else if (wait->is_link)
+		else if (wait->is_link && !is_sole_link(net, node->task, wait))
 			*target = FREE;
 		else if (thrum__analyse_task_is_lock(model, wait->on))
 			*target = target_of_lock(net, node, wait);
 		else
 			*target = node_of(net, wait->on);
+		node->is_doubtful |= wait->is_link;
+		node->is_weak |= wait->is_link && !wait->is_child;
 	}
 	/* The table of live tasks remembers one wait of a choice. */
 	node->is_free = thrum__analyse_task_is_choice(model, node->task) &&
@@ -495,23 +517,38 @@ static void add_deadlock(struct net *net, uint32_t number)
 	} while (at != first);
 }
 
-/* Chooses the blocked target to follow, one that is surely blocked if there is one. */
-static void choose_target(struct net *net, struct node *node)
+/* Whether a node has another one as a target. */
+static bool has_target(const struct net *net, uint32_t number, uint32_t other)
 {
-	bool is_chosen = false;
+	const struct node *node = &net->nodes[number];
+
+	for (uint32_t i = 0; i < node->count; i++)
+		if (net->targets[node->first + i] == other)
+			return true;
+	return false;
+}
+
+/* Chooses the blocked target to follow, one that is surely blocked if there is one. One that only wants more
+ * of a semaphore says less than others. */
+static void choose_target(struct net *net, uint32_t number)
+{
+	struct node *node = &net->nodes[number];
+	bool is_lock = number >= net->locks && number < net->left;
+	int best = -1;
 
 	for (uint32_t i = 0; i < node->count; i++) {
 		uint32_t target = net->targets[node->first + i];
+		int rank;
 
 		if (target == FREE || target >= SKIP || !net->nodes[target].is_blocked)
 			continue;
-		if (!is_chosen || net->nodes[target].is_surely_blocked)
+		rank = net->nodes[target].is_surely_blocked +
+			2 * !(is_lock && has_target(net, target, number));
+		if (rank > best)
 			node->target = i;
-		is_chosen = true;
-		if (net->nodes[target].is_surely_blocked)
-			return;
+		best = rank > best ? rank : best;
 	}
-	node->is_blocked = is_chosen; /* else it waits for holders that have ended */
+	node->is_blocked = best >= 0; /* else it waits for holders that have ended */
 }
 
 /* Follows the blocked targets from each node. Each walk ends at a node that an earlier walk passed,
@@ -520,7 +557,7 @@ static void walk_cycles(struct net *net)
 {
 	for (uint32_t i = 1; i < net->count; i++)
 		if (net->nodes[i].is_blocked)
-			choose_target(net, &net->nodes[i]);
+			choose_target(net, i);
 	for (uint32_t i = 1; i < net->count; i++) {
 		uint32_t at = i;
 

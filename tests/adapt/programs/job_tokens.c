@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Jobs are children that take a token out of a pipe, and give it back. The first argument says how; SIGALRM
- * ends it. All but "kept" come to their end.
+ * ends it. All but "kept" and "server" come to their end.
  *
  * kept		two jobs end with their tokens
  * fine		all jobs give theirs back
@@ -10,6 +10,8 @@
  * doubled	a job gives back its token by a duplicate, late
  * works	what comes out of the pipe is work: it isn't given back, and a worker is killed
  * pair		a job takes two tokens at a time, late
+ * server	a server has a token and waits for a request, and its parent waits for the token
+ * asked	the same, but the parent asks first
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -18,13 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 #define TOKENS 2
 
-static int tokens[2];
+static int tokens[2], talk[2];
 
 static void take(int fd)
 {
@@ -87,6 +90,19 @@ static void take_pair(void)
 		_exit(2);
 }
 
+/* Answers a request, and ends with the next one. */
+static void serve(void)
+{
+	char request;
+
+	close(talk[0]);
+	take(tokens[0]);
+	for (int i = 0; i < 2; i++)
+		if (read(talk[1], &request, 1) != 1 || write(talk[1], "a", 1) != 1)
+			_exit(2);
+	give(tokens[1]);
+}
+
 static pid_t start(void (*job)(void), const char *name)
 {
 	pid_t child = fork();
@@ -145,12 +161,35 @@ static void work(void)
 		give(tokens[1]);
 }
 
+static void ask(void)
+{
+	char answer;
+
+	if (write(talk[0], "q", 1) != 1 || read(talk[0], &answer, 1) != 1)
+		_exit(2);
+}
+
+/* Takes all tokens back, while a server may have one. */
+static void collect(bool asks)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0)
+		_exit(2);
+	start(serve, "server");
+	close(talk[1]);
+	ask();
+	usleep(PAUSE);
+	if (asks)
+		ask();
+	for (int i = 0; i < TOKENS; i++)
+		take(tokens[0]);
+}
+
 int main(int count, char **arguments)
 {
 	const char *how = count > 1 ? arguments[1] : "fine";
 	bool is_kept = strcmp(how, "kept") == 0, is_paid = strcmp(how, "paid") == 0;
 
-	alarm(is_kept ? 2 : 20);
+	alarm(is_kept || strcmp(how, "server") == 0 ? 3 : 20);
 	if (pipe(tokens))
 		return 2;
 	for (int i = 0; i < TOKENS; i++)
@@ -163,6 +202,8 @@ int main(int count, char **arguments)
 	}
 	run_jobs(5);
 	finish();
+	if (strcmp(how, "server") == 0 || strcmp(how, "asked") == 0)
+		collect(how[0] == 'a');
 	for (int i = 0; i < TOKENS && (is_kept || is_paid); i++)
 		wait_and_kill(start(keep_token, "parser"));
 	for (int i = 0; i < TOKENS; i++) {
@@ -174,7 +215,7 @@ int main(int count, char **arguments)
 	if (strcmp(how, "pair") == 0)
 		start(take_pair, "pair");
 	usleep(PAUSE / 10);
-	run_jobs(5);
+	run_jobs(how[0] == 'a' ? 0 : 5);
 	usleep(is_paid ? PAUSE : 0);
 	for (int i = 0; i < TOKENS && is_paid; i++)
 		give(tokens[1]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop stops reading what a thread sends. With the argument "hang" nothing starts it again; with "timer" a
- * timer does, with "work" a job of the thread pool, with "user" what comes from another process. With "reset"
- * the stream that was stopped is closed, and another one has its place, which was never read.
+ * timer does, with "work" a job of the thread pool, with "user" what comes from another process, with "late"
+ * what comes from another thread. With "inner" that thread only waits for an answer. With "reset" the stream
+ * that was stopped is closed, and another one has its place, which was never read.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -93,6 +94,32 @@ static void on_user(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 		go_on();
 }
 
+static void *ask(void *socket)
+{
+	char answer;
+
+	if (strcmp(restart, "late") == 0) {
+		usleep(LONG * 1000);
+		if (write(*(int *)socket, "", 1) != 1)
+			abort();
+	}
+	if (read(*(int *)socket, &answer, 1) > 0)
+		abort();
+	return NULL;
+}
+
+/* Reads from another thread. */
+static void have_inner_user(pthread_t *thread)
+{
+	static int others[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others) != 0)
+		abort();
+	pthread_create(thread, NULL, ask, &others[1]);
+	uv_pipe_open(&user, others[0]);
+	uv_read_start((uv_stream_t *)&user, make_room, on_user);
+}
+
 /* Reads from another process, which asks for the rest later. */
 static void have_user(void)
 {
@@ -148,13 +175,18 @@ static void stop_and_reset(void)
 int main(int argc, char **argv)
 {
 	bool resets = argc > 1 && strcmp(argv[1], "reset") == 0;
-	pthread_t thread;
+	bool is_stuck = argc > 1 && (strcmp(argv[1], "hang") == 0 || strcmp(argv[1], "inner") == 0);
+	pthread_t thread, asker;
+	bool has_asker = argc > 1 &&
+		(strcmp(argv[1], "late") == 0 || strcmp(argv[1], "inner") == 0);
 
 	restart = argc > 1 ? argv[1] : "";
 	uv_loop_init(&loop);
 	uv_pipe_init(&loop, &user, 0);
 	if (strcmp(restart, "user") == 0)
 		have_user();
+	if (has_asker)
+		have_inner_user(&asker);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return EXIT_FAILURE;
 	uv_pipe_init(&loop, &input, 0);
@@ -168,10 +200,12 @@ int main(int argc, char **argv)
 	else
 		go_on();
 	pthread_create(&thread, NULL, give, NULL);
-	if (resets || strcmp(restart, "hang") == 0)
+	if (resets || is_stuck)
 		alarm(2);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	pthread_join(thread, NULL);
+	if (has_asker)
+		pthread_join(asker, NULL);
 	printf("%zu bytes\n", received);
 	return EXIT_SUCCESS;
 }

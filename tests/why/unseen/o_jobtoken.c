@@ -7,7 +7,7 @@
  *   truth: The cache server, a child that start_cache_server leaves in the background, took a token out of the jobserver's pipe and keeps it as long as it lives. At the end the build tool (main, collect_tokens) reads all its tokens back and waits for the one that is missing.
  *   culprit: cache-server|start_cache_server|serve_cache
  *   victim: collect_tokens|progress|show_progress
- *   clue: which belongs to .*cache-server
+ *   clue: process .*cache-server.*: Holds .shared tokens
  * case: healthy
  *   args: healthy
  *   ask: why
