@@ -286,7 +286,8 @@ THRUM__INLINE bool thrum_enabled(void);
  * A child of the running task:
  *   thrum_task thrum_task_create(enum thrum_kind kind, const char *label);
  *
- * A child of `parent`; with THRUM_TASK_NONE, a task without a parent:
+ * A child of `parent`, where the running task only passes the work on; with THRUM_TASK_NONE, a task
+ * without a parent:
  *   thrum_task thrum_task_create_in(thrum_task parent, enum thrum_kind kind, const char *label);
  *
  * A child of the running task that waits for `source` from the beginning. One event instead of two:
@@ -324,8 +325,9 @@ THRUM__INLINE thrum_task thrum_task_enter(thrum_task task);
 THRUM__INLINE void thrum_task_leave(thrum_task before);
 
 /* THRUM_RUN(task) { … }, or with one statement and no braces, enters the task, and leaves it when
- * the block ends, also by break, continue, return or goto. It is a loop that runs once: break and
- * continue end the block, and not a loop around it. */
+ * the block ends, also by break, continue, return or goto. Blocks may nest: the outer task goes on
+ * behind the inner block. It is a loop that runs once: break and continue end the block, and not a
+ * loop around it. */
 
 /*
  * Records that `waiter` looked at `source`, found it unresolved, and waits for it. A thread that
@@ -345,7 +347,8 @@ THRUM__INLINE void thrum_task_leave(thrum_task before);
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
 
 /* Records that `task` could run from now on: its scheduler has queued it. Shows how long it then
- * waited for its turn, and who kept it waiting. */
+ * waited for its turn, and who kept it waiting, also if those had many short turns. Call it each time
+ * that the task is queued again. */
 THRUM__INLINE void thrum_task_ready(thrum_task task);
 
 /* Records that `reader` got the result of `source`. */
@@ -369,7 +372,8 @@ THRUM__INLINE void thrum_task_cancel(thrum_task task);
 THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
 
 /* Records that the running task signalled a condition for which `waiters` tasks waited: all that
- * waited at that moment, however many the signal wakes. With 0 waiters, the signal was lost. For a
+ * waited at that moment, however many the signal wakes. With 0 waiters, the signal was lost; that is
+ * harmless where those who come later look at a variable first, and don't wait. For a
  * mailbox or stream: that a value was put into it, while `waiters` tasks waited for one; a reader that was
  * woken and hasn't taken its value yet may count. */
 THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
@@ -379,7 +383,8 @@ THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
  * at a time: the readers of a readers-writer lock, or those that took a place of a semaphore (kind
  * SEMAPHORE), a call for each place. A task that must wait for it calls thrum_task_wait first, also
  * a reader that wants to write. A lock that is handed over is acquired by the task that gets it, at
- * once: THRUM_RUN(next) thrum_lock_acquired(lock); then comes thrum_task_ready(next). A semaphore
+ * once: THRUM_RUN(next) thrum_lock_acquired(lock); then comes thrum_task_ready(next). Nothing else takes
+ * a lock for another task. If that task has ended, it holds the lock all the same. A semaphore
  * that one task posts and another waits for is no lock but a mailbox: signal and read.
  */
 THRUM__INLINE void thrum_lock_acquired(thrum_task lock);
@@ -448,8 +453,10 @@ THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
 
 /* Records that nothing runs on this lane from now on; the task that was entered, if any, is
  * blocked. The reason is one of the four below or a tag of the program's own; a NULL reason is
- * ignored. A loop that gives up although tasks are pending, for instance one that returns EDEADLK,
- * says so with THRUM_DEADLOCKED. */
+ * ignored. Suspends don't nest: a second one takes the place of the first, and one thrum_resume ends
+ * it. A loop that sleeps until something comes from outside says THRUM_WAIT_FOR_WORK, also in poll(-1).
+ * One that watches nothing any more, and has no timer, though tasks are pending, says
+ * THRUM_DEADLOCKED before it sleeps or returns EDEADLK: then all tasks that wait count as hung. */
 THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
 
 /* Records that the running task goes on after thrum_suspend. */

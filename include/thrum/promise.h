@@ -14,6 +14,16 @@
  * that goes on meanwhile shows those promises as cancelled or failed, and `thrum why` finds no
  * hang.
  *
+ * While uv_run waits for events, the loop suspends the lane (THRUM_WAIT_FOR_WORK), and at no other time.
+ * A program that embeds the uv loop in another one, such as GLib's, suspends the lane itself while
+ * the outer loop sleeps: in the function of g_main_context_set_poll_func, around g_poll. A callback that
+ * must block, and so stops the whole loop, calls thrum_suspend(&tag) before and thrum_resume after;
+ * thrum_work is better.
+ *
+ * A program may try again without end: a callback of bind or catch returns a promise that has such a
+ * callback, too. The outer promise becomes that one, so memory doesn't grow. Each try leaves 10 to 20
+ * events, 100 to 250 bytes. `thrum why` finds an endless retry by the tries that fail.
+ *
  * Threads. Everything belongs to a struct thrum_loop, which the program makes around a uv_loop_t.
  * Only the thread that made the loop may use it and all that was made with it. Loops of different
  * threads are independent; they run functions in each other through inboxes (struct thrum_inbox).
@@ -281,9 +291,13 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(st
 /*
  * Return a pending promise and store the resolver that ends it; the caller owns both. A promise
  * from `task` can be cancelled, one from `wait` can't. `label` may be NULL. Without memory the
- * promise has failed, and the resolver may be used as always. A NULL loop makes both NULL. The library
- * doesn't know which task is going to end the promise; to tell it, call
- * thrum_task_wait(thrum_promise_task_id(promise), task).
+ * promise has failed, and the resolver may be used as always. A NULL loop makes both NULL.
+ *
+ * The library doesn't know which task is going to end the promise. To tell it, call
+ * thrum_task_wait(thrum_promise_task_id(promise), task): `thrum why` then goes on with that task. In
+ * a callback, thrum_task_current() is the task of the promise that the callback is to end, also after
+ * it has returned another one. For a promise that must end first, it is thrum_promise_task_id of that
+ * one. When the task ends, the wait is over.
  */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_task(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, struct thrum_resolver **resolver);
@@ -336,8 +350,9 @@ THRUM__PROMISE const struct thrum_failure *thrum_promise_failure(
 THRUM__PROMISE THRUM__MUST_USE bool thrum_promise_take(struct thrum_promise *promise,
 	struct thrum_value *value);
 
-/* Moves out the value that the callback that runs now was given; once in each run of a callback.
- * Returns false as thrum_promise_take does, and outside callbacks. */
+/* Moves the value that the callback which runs now was given to *value; once in each run of a
+ * callback. The caller then owns it, and gives it on or calls thrum_value_destroy(*value). Returns
+ * false as thrum_promise_take does, and outside callbacks; *value is untouched then. */
 THRUM__PROMISE THRUM__MUST_USE bool thrum_loop_take(struct thrum_loop *loop,
 	struct thrum_value *value);
 
@@ -355,7 +370,8 @@ THRUM__PROMISE struct thrum_promise *thrum_promise_label(struct thrum_promise *p
 THRUM__PROMISE struct thrum_promise *thrum_promise_labelf(struct thrum_promise *promise,
 	const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Records that it would be an error if the promise stayed pending for ever. Returns the same
+/* Records that it would be an error if the promise stayed pending for ever. To mark the outermost
+ * promise will do: `thrum why` follows its waits to the one that nobody ends. Returns the same
  * promise. */
 THRUM__PROMISE struct thrum_promise *thrum_promise_should_resolve(struct thrum_promise *promise);
 
@@ -903,6 +919,9 @@ THRUM__PROMISE THRUM__MUST_USE int thrum__inbox_post(struct thrum_site *, struct
  * promise that it returned is cancelled in its own thread. Calls destroy(data) in the inbox's thread
  * when the promise that `begin` returned has ended, or when `begin` never will run; in this thread
  * if the inbox is closed or there is no memory. A pending call keeps the uv loop of `loop` running.
+ *
+ * `label` may be NULL. It is the name of two tasks: of the promise, and of the function's, which runs in
+ * the inbox's thread. thrum_promise_label renames the promise only.
  */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__inbox_call(struct thrum_site *,
 	struct thrum_inbox *inbox, struct thrum_loop *loop, const char *label, thrum_begin *begin,

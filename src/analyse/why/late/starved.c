@@ -153,6 +153,22 @@ static int64_t ready_for_run(const struct thrum__model *model, uint32_t run)
 	return ready;
 }
 
+/* Whether the task of a run became ready later than the delay's. One that ran since the delay began was
+ * made ready since: tasks that take turns have too many edges to be searched for each run. */
+static bool overtakes(const struct thrum__model *model, const struct thrum__delay *delay,
+	uint32_t run)
+{
+	uint32_t prev = THRUM__RUN(model, run, prev), edge;
+
+	if (ready_for_run(model, run) > delay->ready)
+		return true;
+	if (!thrum__model_has_row(&model->runs, prev) ||
+		THRUM__RUN(model, prev, start) <= delay->ready)
+		return false;
+	edge = thrum__why_edge_to(model, THRUM__RUN(model, run, task), THRUM__EDGE_READY);
+	return edge != THRUM__NONE && THRUM__EDGE(model, edge, time) > delay->ready;
+}
+
 /* Finds the runs by tasks that became ready later than the delay's. The result's task is the first
  * of those peers that took the most time; its runs and total are those of all overtakers. */
 static struct hog find_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
@@ -167,7 +183,7 @@ static struct hog find_overtakers(struct thrum__search *search, const struct thr
 		int64_t takes = overlap(model, delay, run);
 		uint32_t key;
 
-		if (takes == 0 || ready_for_run(model, run) <= delay->ready)
+		if (takes == 0 || !overtakes(model, delay, run))
 			continue;
 		all.total += takes;
 		all.runs++;

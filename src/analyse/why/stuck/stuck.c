@@ -396,6 +396,12 @@ static bool is_waking(const struct thrum__model *model, uint32_t task)
 	return age < THRUM__WAKING && thrum__why_is_too_soon(model, age, false);
 }
 
+/* Whether a marked task has tried so often in vain that it tells nothing how young its latest try is. */
+static bool has_tried_in_vain(struct thrum__search *search, struct thrum__why_path *path)
+{
+	return path->is_marked && !thrum__why_is_excused(search, path) && path->tries > 0;
+}
+
 /* Whether all may be well. Sets path->unjudged. */
 static bool may_be_well(struct thrum__search *search, struct thrum__why_path *path)
 {
@@ -413,8 +419,10 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 		(path->is_soon && !search->is_stranded &&
 			(search->model->ending != THRUM_ENDING_GONE ||
 				!thrum__why_is_lock_lost(search, path->leaf)))) {
-		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
-		return true;
+		if (!has_tried_in_vain(search, path))
+			path->unjudged = THRUM__UNJUDGED_TOO_SOON;
+		path->is_soon = true;
+		return path->unjudged >= 0;
 	}
 	path->is_soon |= pause != NULL;
 	if (!thrum__why_is_excused(search, path))
