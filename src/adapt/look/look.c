@@ -11,6 +11,7 @@ static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
+__thread const void *thrum__adapt_loop_runner;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
 static bool has_cause(const struct looking *looking)
@@ -193,6 +194,16 @@ static void look_for_writer(struct looking *looking)
 		thrum__adapt_poll_tell(looking, &need);
 }
 
+static void look_at_loop(struct looking *looking)
+{
+	int error = errno, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	thrum__adapt_polled_look(looking);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
@@ -201,12 +212,15 @@ bool thrum__adapt_look_aside(struct looking *looking)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
-	if (looking->unwritten >= 0 || looking->alone >= 0)
+	if (looking->is_loop)
+		thrum__adapt_polled_look(looking);
+	if (!looking->told && (looking->unwritten >= 0 || looking->alone >= 0))
 		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = next_pause(looking->pause);
-	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0) &&
+	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0 ||
+		       looking->is_loop) &&
 		!thrum__adapt_had_handlers();
 }
 
@@ -231,6 +245,8 @@ bool thrum__adapt_look(struct looking *looking)
 	}
 	if (!looking->told && may_be_for_pipes(looking))
 		look_for_pipes(looking);
+	if (!looking->told && looking->is_loop)
+		look_at_loop(looking);
 	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_looks(looking);
 }
