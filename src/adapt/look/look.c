@@ -32,7 +32,8 @@ static bool may_be_for_pipes(const struct looking *looking)
 
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	return !is_limited() && (has_cause(looking) || may_be_for_pipes(looking)) &&
+	return !is_limited() &&
+		(has_cause(looking) || may_be_for_pipes(looking) || looking->is_loop) &&
 		!thrum__adapt_had_handlers();
 }
 
@@ -135,6 +136,7 @@ static void look_for_pipes(struct looking *looking)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
+	looking->is_loop = looking->is_for_others && looking->is_endless && is_on(ADAPTER_BLOCK);
 	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
 	fd = looking->is_for_others                        ? -1
 		: is_stuck                                 ? need.likely
