@@ -30,6 +30,23 @@ same event_hang "$programs/event_hang"
 has event_hang why 'cache_lock|mutex event_hang\+0x'
 has event_hang why 'refresh_cache|event_hang\+0x'
 
+# Loops that are broken in vain.
+for case in early unwoken; do
+	soon "$case" "$programs/event_broken" "$case"
+	soon "fine-$case" "$programs/event_broken" "$case" fine
+done
+for case in again late; do
+	soon "fine-$case" "$programs/event_broken" "$case"
+done
+all_same
+place='(main|run_[a-z]*|event_broken\+0x)'
+by='(stop|event_broken\+0x)'
+has early why "Waits for .event for the loop of $place[^,]*, broken before it ran by $by"
+has unwoken why "Waits for .event for the loop of $place[^,]*, which wasn't woken by the break in $by"
+for case in early unwoken again late; do
+	has "fine-$case" why '^no findings'
+done
+
 # A child that waits for the end of its input, of which the loop waits for the output.
 for case in hang later fine asleep; do
 	soon "child-$case" "$programs/event_child" "$case"

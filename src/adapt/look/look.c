@@ -11,6 +11,7 @@ static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
+__thread thrum_task (*thrum__adapt_broken_tells)(void);
 __thread const void *thrum__adapt_loop_runner;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
@@ -122,6 +123,26 @@ void thrum__adapt_look_end(struct wait *wait)
 		thrum__adapt_go_on(&wait->pause);
 }
 
+/* The thread waits for something that is missing, if that is known. */
+static bool look_for_missing(const struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	thrum_task told = looking->alone >= 0                      ? thrum__adapt_loop_tells()
+		: looking->epoll >= 0 && thrum__adapt_broken_tells ? thrum__adapt_broken_tells()
+								   : THRUM_TASK_NONE;
+
+	if (!told)
+		return false;
+	thrum__adapt_look_end(wait);
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = looking->caller,
+		.task = thrum_task_current(),
+		.source = told,
+		.ends_source = true};
+	thrum__adapt_wait_go(wait, looking->reason);
+	return true;
+}
+
 /* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
  * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
  * for each other. */
@@ -143,7 +164,9 @@ static void look_for_pipes(struct looking *looking)
 		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
 							   : -1;
 	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
-	if (object != wait->object || is_stuck != was_stuck) {
+	if (is_stuck && !was_stuck && look_for_missing(looking)) {
+		looking->told = wait->source;
+	} else if (object != wait->object || is_stuck != was_stuck) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true};
 		if (object)
@@ -159,24 +182,6 @@ static void look_for_pipes(struct looking *looking)
 		names(fd);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
-}
-
-/* The thread waits for something that is missing, if that is known. */
-static bool look_for_missing(const struct looking *looking)
-{
-	struct wait *wait = looking->wait;
-	thrum_task told = looking->alone >= 0 ? thrum__adapt_loop_tells() : THRUM_TASK_NONE;
-
-	if (!told)
-		return false;
-	thrum__adapt_look_end(wait);
-	*wait = (struct wait){.pause.is_over = true,
-		.caller = looking->caller,
-		.task = thrum_task_current(),
-		.source = told,
-		.ends_source = true};
-	thrum__adapt_wait_go(wait, looking->reason);
-	return true;
 }
 
 /* All threads may wait for each other, and this one for a pipe to which nobody has written since the first
