@@ -30,6 +30,35 @@ same event_hang "$programs/event_hang"
 has event_hang why 'cache_lock|mutex event_hang\+0x'
 has event_hang why 'refresh_cache|event_hang\+0x'
 
+# Loops that are broken in vain.
+for case in early unwoken; do
+	soon "$case" "$programs/event_broken" "$case"
+	soon "fine-$case" "$programs/event_broken" "$case" fine
+done
+for case in again late; do
+	soon "fine-$case" "$programs/event_broken" "$case"
+done
+all_same
+place='(main|run_[a-z]*|event_broken\+0x)'
+by='(stop|event_broken\+0x)'
+has early why "Waits for .event for the loop of $place[^,]*, broken before it ran by $by"
+has unwoken why "Waits for .event for the loop of $place[^,]*, which wasn't woken by the break in $by"
+for case in early unwoken again late; do
+	has "fine-$case" why '^no findings'
+done
+
+# A child that waits for the end of its input, of which the loop waits for the output.
+for case in hang later fine asleep; do
+	soon "child-$case" "$programs/event_child" "$case"
+done
+all_same
+has child-hang why '^deadlock \(certain\): .data of pipe [0-9]+'
+has child-hang why 'data of pipe [0-9]+: Waits for .process [0-9]+ \(cat\), started by (start|event_child\+0x)'
+has child-hang why '\(cat\).*: Waits for .writing end of pipe [0-9]+ in this process'
+for case in later fine asleep; do
+	has "child-$case" why '^no findings'
+done
+
 # Bytes of which the program isn't told, as they are fewer than the low watermark, and its healthy likes.
 for case in hang start alone naps flush limit patience rest known nap; do
 	soon "marks-$case" "$programs/event_marks" "$case"

@@ -9,13 +9,15 @@ set -u
 	exit 77
 }
 
-for case in wait check slow; do
+for case in wait check slow full input open leak asleep; do
 	begin "$case" "$programs/glib_child" "$case"
 done
-for case in wait check; do
+for case in wait check full input open leak; do
 	soon "fine-$case" "$programs/glib_child" "$case" fine
 done
-soon late "$programs/glib_child" late
+for case in late helper later; do
+	soon "$case" "$programs/glib_child" "$case"
+done
 all_same
 wait 2>/dev/null
 
@@ -23,7 +25,16 @@ for case in wait check; do
 	has "$case" why '^never resolved \(likely\): .reading end of pipe [0-9]+ in this process'
 	has "$case" why "process [0-9]+ \(head\), started by (start|glib_child\+0x).*: Waits for .reading end"
 done
-for case in fine-wait fine-check late slow; do
+for case in full input open leak; do
+	has "$case" why '^deadlock \(certain\)'
+done
+place='\[.*(main|run_[a-z]*|glib_child\+0x)'
+has full why "end of a child: Waits for .process [0-9]+ \(head\), started by .*$place"
+has full why 'process [0-9]+ \(head\).*: Waits for .reading end of pipe [0-9]+ in this process'
+has input why 'process [0-9]+ \(cat\).*: Waits for .writing end of pipe [0-9]+ in this process'
+has open why "data of pipe [0-9]+: Waits for .writing end of pipe [0-9]+ in this process.*$place"
+has leak why "data of pipe [0-9]+: Waits for .process [0-9]+ \(cat\).*$place"
+for case in fine-{wait,check,full,input,open,leak} late slow asleep helper later; do
 	has "$case" why '^no findings'
 done
 exit "$failed"

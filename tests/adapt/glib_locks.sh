@@ -10,11 +10,12 @@ set -u
 	exit 77
 }
 
-certain='again before reader itself once both cancelled disconnected reset'
+certain='again before reader early upgrade itself once both cancelled disconnected reset'
 for case in $certain forgotten; do
 	begin "$case" "$programs/glib_locks" "$case"
 	soon "fine-$case" "$programs/glib_locks" "$case" fine
 done
+soon fine-handed "$programs/glib_locks" handed
 all_same
 wait 2>/dev/null
 
@@ -26,6 +27,9 @@ for case in again before; do
 done
 has reader why 'Holds .rwlock 0x.*(run_reader|glib_locks\+0x)'
 has reader why 'writer: Waits for .rwlock 0x.*(write_table|glib_locks\+0x)'
+has early why 'Holds .rwlock 0x.*(run_early|glib_locks\+0x)'
+has early why 'writer: Waits for .rwlock 0x.*(write_table|glib_locks\+0x)'
+has upgrade why 'glib_locks: Waits for .rwlock 0x.*(run_upgrade|glib_locks\+0x)'
 for case in itself both; do
 	has "$case" why 'Holds .once (first|glib_locks\+0x)'
 done
@@ -36,7 +40,7 @@ has disconnected why 'Waits for .mutex'
 has disconnected why 'other: Waits for .cancellable'
 has reset why 'Waits for .cancellable'
 has forgotten why '^never resolved \(likely\): .* ends without releasing .once (first|glib_locks\+0x)'
-for case in $certain forgotten; do
+for case in $certain forgotten handed; do
 	has "fine-$case" why '^no findings'
 done
 exit "$failed"

@@ -55,6 +55,9 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 	looking->count = count;
 	for (nfds_t i = 0; fds && i < count && !looking->is_outside; i++)
 		looking->is_outside = thrum__adapt_is_outside(fds[i].fd);
+	looking->is_loop = count > 0 && is_endless && fds && thrum__adapt_loop_tells &&
+		is_on(ADAPTER_BLOCK);
+	looking->runner = thrum__adapt_loop_runner;
 	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
 		looking->stream = fds->fd;
 	if (count != 1 || !is_endless || !fds || !(fds->events & POLLIN) || !is_of_pipe(fds->fd) ||
@@ -176,7 +179,8 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 /* Whether a wait may look though its record stays. */
 static bool looks_aside(const struct looking *looking)
 {
-	return thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0;
+	return thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0 ||
+		looking->is_loop;
 }
 
 /* The milliseconds that are left of a time limit; -1: there is none. */
@@ -218,7 +222,8 @@ static int left_of(int limit, uint64_t began)
 #define LOOK_ASIDE(name, arguments) \
 	{ \
 		uint64_t began = thrum__port_monotonic(); \
-		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 && looking.alone < 0 \
+		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 && looking.alone < 0 && \
+				!looking.is_loop \
 			? NULL \
 			: thrum__adapt_note_looker(looking.polled, false); \
 \

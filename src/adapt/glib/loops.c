@@ -101,18 +101,27 @@ static thrum_task tell(void)
 	return task;
 }
 
+/* The loop that runs has changed. */
+static void note_innermost(void)
+{
+	bool is_known = thread.count > 0 && thread.count <= RUNS_MAX;
+
+	thrum__adapt_loop_tells = is_known ? tell : NULL;
+	thrum__adapt_loop_runner = is_known ? thread.runs[thread.count - 1].caller : NULL;
+}
+
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)
 {
 	if (thread.count < RUNS_MAX)
 		thread.runs[thread.count] = (struct run){main_loop, caller, quitter_of(main_loop)};
 	thread.count++;
 	forget(main_loop);
-	thrum__adapt_loop_tells = thread.count <= RUNS_MAX ? tell : NULL;
+	note_innermost();
 }
 
 void thrum__adapt_glib_loop_end(void *main_loop)
 {
 	thread.count--;
 	forget(main_loop);
-	thrum__adapt_loop_tells = thread.count > 0 && thread.count <= RUNS_MAX ? tell : NULL;
+	note_innermost();
 }

@@ -11,6 +11,8 @@ static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
+__thread thrum_task (*thrum__adapt_broken_tells)(void);
+__thread const void *thrum__adapt_loop_runner;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
 static bool has_cause(const struct looking *looking)
@@ -31,7 +33,8 @@ static bool may_be_for_pipes(const struct looking *looking)
 
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	return !is_limited() && (has_cause(looking) || may_be_for_pipes(looking)) &&
+	return !is_limited() &&
+		(has_cause(looking) || may_be_for_pipes(looking) || looking->is_loop) &&
 		!thrum__adapt_had_handlers();
 }
 
@@ -120,6 +123,26 @@ void thrum__adapt_look_end(struct wait *wait)
 		thrum__adapt_go_on(&wait->pause);
 }
 
+/* The thread waits for something that is missing, if that is known. */
+static bool look_for_missing(const struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	thrum_task told = looking->alone >= 0                      ? thrum__adapt_loop_tells()
+		: looking->epoll >= 0 && thrum__adapt_broken_tells ? thrum__adapt_broken_tells()
+								   : THRUM_TASK_NONE;
+
+	if (!told)
+		return false;
+	thrum__adapt_look_end(wait);
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = looking->caller,
+		.task = thrum_task_current(),
+		.source = told,
+		.ends_source = true};
+	thrum__adapt_wait_go(wait, looking->reason);
+	return true;
+}
+
 /* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
  * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
  * for each other. */
@@ -134,13 +157,16 @@ static void look_for_pipes(struct looking *looking)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
+	looking->is_loop = looking->is_for_others && looking->is_endless && is_on(ADAPTER_BLOCK);
 	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
 	fd = looking->is_for_others                        ? -1
 		: is_stuck                                 ? need.likely
 		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
 							   : -1;
 	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
-	if (object != wait->object || is_stuck != was_stuck) {
+	if (is_stuck && !was_stuck && look_for_missing(looking)) {
+		looking->told = wait->source;
+	} else if (object != wait->object || is_stuck != was_stuck) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true};
 		if (object)
@@ -156,24 +182,6 @@ static void look_for_pipes(struct looking *looking)
 		names(fd);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
-}
-
-/* The thread waits for something that is missing, if that is known. */
-static bool look_for_missing(const struct looking *looking)
-{
-	struct wait *wait = looking->wait;
-	thrum_task told = looking->alone >= 0 ? thrum__adapt_loop_tells() : THRUM_TASK_NONE;
-
-	if (!told)
-		return false;
-	thrum__adapt_look_end(wait);
-	*wait = (struct wait){.pause.is_over = true,
-		.caller = looking->caller,
-		.task = thrum_task_current(),
-		.source = told,
-		.ends_source = true};
-	thrum__adapt_wait_go(wait, looking->reason);
-	return true;
 }
 
 /* All threads may wait for each other, and this one for a pipe to which nobody has written since the first
@@ -193,6 +201,16 @@ static void look_for_writer(struct looking *looking)
 		thrum__adapt_poll_tell(looking, &need);
 }
 
+static void look_at_loop(struct looking *looking)
+{
+	int error = errno, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	thrum__adapt_polled_look(looking);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
@@ -201,12 +219,15 @@ bool thrum__adapt_look_aside(struct looking *looking)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
-	if (looking->unwritten >= 0 || looking->alone >= 0)
+	if (looking->is_loop)
+		thrum__adapt_polled_look(looking);
+	if (!looking->told && (looking->unwritten >= 0 || looking->alone >= 0))
 		look_for_writer(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = next_pause(looking->pause);
-	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0) &&
+	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0 ||
+		       looking->is_loop) &&
 		!thrum__adapt_had_handlers();
 }
 
@@ -231,6 +252,8 @@ bool thrum__adapt_look(struct looking *looking)
 	}
 	if (!looking->told && may_be_for_pipes(looking))
 		look_for_pipes(looking);
+	if (!looking->told && looking->is_loop)
+		look_at_loop(looking);
 	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_looks(looking);
 }

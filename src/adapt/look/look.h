@@ -39,6 +39,11 @@ extern _Atomic bool thrum__adapt_stops_streams;
  * something that is missing, for which it waits, or NONE. NULL: nobody knows. */
 extern __thread thrum_task (*thrum__adapt_loop_tells)(void)
 	__attribute__((tls_model("initial-exec")));
+/* The same while it waits by epoll, and nothing can come: a loop may have been broken in vain. */
+extern __thread thrum_task (*thrum__adapt_broken_tells)(void)
+	__attribute__((tls_model("initial-exec")));
+/* The place at which the program runs that loop. */
+extern __thread const void *thrum__adapt_loop_runner __attribute__((tls_model("initial-exec")));
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the

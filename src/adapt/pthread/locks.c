@@ -50,6 +50,18 @@ static inline bool is_taken(int result)
 /* GLib takes a read-write lock for the program. A mutex it takes in a jump, which has the program's place. */
 #define PLACE(noun, caller) \
 	(strcmp(noun, "rwlock") == 0 ? thrum__adapt_spawns_at(caller) : (caller))
+/* A read-write lock doesn't tell who reads, so it is noted before anything is recorded: a thread may wait for
+ * it that is made later. */
+#define IS_NOTED(noun) \
+	(may_record(ADAPTER_PTHREAD) || (strcmp(noun, "rwlock") == 0 && is_chosen(ADAPTER_PTHREAD)))
+
+/* A thread has to wait before anything is recorded: it may have taken the lock itself. */
+static NOINLINE bool begin(void)
+{
+	thrum__adapt_start();
+	return is_on(ADAPTER_PTHREAD);
+}
+
 /* To wait is a function of its own, so that to take a free lock saves few registers. */
 #define TAKE(name, parameters, arguments, try, noun, tid, valid) \
 	static NOINLINE int wait_for_##name(const void *caller, LIST parameters) \
@@ -78,7 +90,7 @@ static inline bool is_taken(int result)
 			if (taken >= 0) \
 				return taken; \
 		} \
-		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) || !(valid)) \
+		if (UNLIKELY(!IS_NOTED(noun)) || !(valid)) \
 			return real_##name(caller) arguments; \
 		int result = real_##try(caller)(lock); \
 \
@@ -86,6 +98,8 @@ static inline bool is_taken(int result)
 			take_lock(lock, PLACE(noun, caller)); \
 			return result; \
 		} \
+		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) && !begin()) \
+			return real_##name(caller) arguments; \
 		return wait_for_##name(caller, LIST arguments); \
 	}
 #define TRY(name, parameters, arguments) \
@@ -93,7 +107,7 @@ static inline bool is_taken(int result)
 	{ \
 		int result = real_##name(CALLER) arguments; \
 \
-		if (may_record(ADAPTER_PTHREAD) && is_taken(result)) \
+		if (is_taken(result) && IS_NOTED(strstr(#name, "rwlock") ? "rwlock" : "")) \
 			take_lock(lock, PLACE(strstr(#name, "rwlock") ? "rwlock" : "", CALLER)); \
 		return result; \
 	}

@@ -140,6 +140,11 @@ unsigned thrum__adapt_vain_polled(const struct look *, pid_t process, const stru
 bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,
 	int *fd);
 
+/* ---- polled.c ---- */
+
+/* Whether none of the other processes has an eventfd of this one, as /proc tells. */
+bool thrum__adapt_polled_is_own(const struct look *, int fd);
+
 /* ---- told_ends.c ---- */
 
 /* Makes a task that ends with the wait; NONE: there are too many. */

@@ -6,7 +6,7 @@
  *   ends.c held_ends.c     who else has an end of a pipe
  *   spare_ends.c           children that got both ends of a pipe, and need neither
  *   vain.c                 for what other processes wait
- *   stuck.c epolls.c       relatives and threads that all wait for each other
+ *   stuck.c epolls.c polled.c   relatives and threads that all wait for each other
  *   told_ends.c            records what was found
  *   needs.c                who could end waits for the kernel's semaphores and queues, or in shared memory
  *   held.c                 who has permits of semaphores that processes share
@@ -173,17 +173,20 @@ struct looking {
 	int epoll;                   /* it waits for its events; -1: for others */
 	const struct pollfd *polled; /* or for these; NULL: for others */
 	unsigned long count;
-	bool is_endless; /* it has no time limit */
-	bool is_outside; /* others than the program may end it */
-	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
+	const void *runner; /* of the loop that polls them, by is_loop */
+	bool is_endless;    /* it has no time limit */
+	bool is_outside;    /* others than the program may end it */
+	int stream; /* it waits for this descriptor, of which it has a line; -1: for others */
 	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
 	int alone;     /* it polls this pipe of the program alone, in a loop; -1 */
+	bool is_loop; /* it polls as long as it takes, in a loop that ends only by what it polls */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */
 	thrum_task told;
-	uint64_t stuck; /* not 0: all threads waited for each other in the look before */
-	bool is_stuck;  /* two looks have seen that */
+	uint64_t stuck;      /* not 0: all threads waited for each other in the look before */
+	bool is_stuck;       /* two looks have seen that */
+	uint64_t stuck_loop; /* the same of all that it polls */
 };
 /* The pipes of which an epoll tells. -1: there is none. */
 struct epoll_need {
@@ -210,5 +213,11 @@ void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
 void thrum__adapt_poll_tell(struct looking *, const struct epoll_need *);
 /* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
 void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_need *);
+
+/* ---- polled.c ---- */
+
+/* A loop polls descriptors: records for whom it waits, once two looks have seen that all threads and
+ * relatives wait for each other. */
+void thrum__adapt_polled_look(struct looking *);
 
 #endif

@@ -172,6 +172,15 @@ static bool is_own_futex(pid_t process, const struct process_call *call)
 	return (call->arguments[2] & 0x7fffffff) != 0 && access(path, F_OK) == 0;
 }
 
+/* Whether nothing but this process writes to an eventfd. */
+static bool is_inside(const struct stuck *stuck, int fd)
+{
+	return is_of_pipe(fd) && thrum__adapt_pipe_other(fd, true) == fd &&
+		(!thrum__adapt_pipe_is_shared(fd, false) ||
+			thrum__adapt_polled_is_own(&stuck->look, fd)) &&
+		!thrum__adapt_process_has_kernel_writes(stuck->look.self);
+}
+
 /* Whether it is a signalfd for the ends of children, and for nothing else. */
 static bool is_for_children(const char *info)
 {
@@ -192,6 +201,21 @@ static pid_t find_told(pid_t process, int fd)
 								  : 0;
 }
 
+/* Whether one waits for data, or for the end, which always counts. */
+static bool is_for_data(const struct pollfd *one)
+{
+	return (one->events & ~(POLLHUP | POLLERR | POLLPRI)) == POLLIN;
+}
+
+/* Whether a descriptor is of a pipe that any process may open, by its name. */
+static bool has_name(pid_t process, int fd)
+{
+	char path[64], target[2];
+
+	thrum__adapt_process_descriptor(path, process, fd);
+	return readlink(path, target, sizeof target) < 1 || *target == '/';
+}
+
 /* For one of several descriptors. Returns false if the call is for no such. */
 static bool need_polled(struct stuck *stuck, struct relative *relative, uint32_t tid,
 	const struct process_call *call)
@@ -204,11 +228,14 @@ static bool need_polled(struct stuck *stuck, struct relative *relative, uint32_t
 	for (unsigned i = 0; i < count && !relative->is_open; i++) {
 		if (polled[i].fd < 0)
 			continue;
-		if (polled[i].events != POLLIN ||
+		if (!is_for_data(&polled[i]) ||
 			thrum__adapt_set_is_told(set_thread(relative->process, tid)))
 			relative->is_open = true;
+		else if (relative->process == stuck->look.self && is_inside(stuck, polled[i].fd))
+			relative->wakers |= 1;
 		else if (thrum__adapt_vain_end_of(&stuck->look, relative->process, call,
-				 polled[i].fd, false, &end))
+				 polled[i].fd, false, &end) &&
+			!has_name(relative->process, polled[i].fd))
 			need_end(stuck, relative, &end);
 		else if ((told = find_told(relative->process, polled[i].fd)) != 0)
 			need_child(stuck, relative, told);
@@ -229,9 +256,7 @@ static bool waits_inside(const struct stuck *stuck, uint32_t tid, const struct p
 	if (fd >= 0)
 		return thrum__adapt_epoll_need(fd, &need);
 	fd = thrum__adapt_vain_descriptor(&stuck->look, stuck->look.self, call, &writes);
-	return fd >= 0 && !writes && is_of_pipe(fd) && thrum__adapt_pipe_other(fd, true) == fd &&
-		!thrum__adapt_pipe_is_shared(fd, false) &&
-		!thrum__adapt_process_has_kernel_writes(stuck->look.self);
+	return fd >= 0 && !writes && is_inside(stuck, fd);
 }
 
 static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_t tid,

@@ -64,6 +64,40 @@ static void run_reader(void)
 	join("writer", write_table);
 }
 
+/* The lock is taken before there is a thread. */
+static void run_early(void)
+{
+	g_rw_lock_reader_lock(&table);
+	if (is_fine)
+		g_rw_lock_reader_unlock(&table);
+	join("writer", write_table);
+}
+
+/* There is no thread at all, unless it goes well. */
+static void run_upgrade(void)
+{
+	g_rw_lock_reader_lock(&table);
+	if (is_fine)
+		g_rw_lock_reader_unlock(&table);
+	g_rw_lock_writer_lock(&table);
+	g_rw_lock_writer_unlock(&table);
+	join("writer", write_table);
+}
+
+static gpointer write_late(gpointer data)
+{
+	g_usleep(1500000);
+	g_rw_lock_reader_unlock(&table);
+	return write_table(data);
+}
+
+/* It is healthy: the thread releases the lock later, as it was told to. */
+static void run_handed(void)
+{
+	g_rw_lock_reader_lock(&table);
+	join("writer", write_late);
+}
+
 /* ---- Once --------------------------------------------------------------------------------------- */
 
 static void make_itself(int depth)
@@ -218,6 +252,7 @@ int main(int count, char **arguments)
 		const char *name;
 		void (*run)(void);
 	} runs[] = {{"again", run_again}, {"before", run_before}, {"reader", run_reader},
+		{"early", run_early}, {"upgrade", run_upgrade}, {"handed", run_handed},
 		{"itself", run_itself}, {"once", run_once}, {"forgotten", run_forgotten},
 		{"both", run_both}, {"cancelled", run_cancelled},
 		{"disconnected", run_disconnected}, {"reset", run_reset}};
