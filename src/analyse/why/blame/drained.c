@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells where slots of a loop were lost, if nothing else was found: connections or permits that a turn took
- * over from the one before, and that a few turns didn't give on. Each of these began none like those that
- * nearly all others began; many others came before each of them, and since the last one nothing was begun. Or
- * the last request of the loop failed, and began nothing. Somebody must wait for the loop.
+ * Tells where slots of a loop were lost, if nothing else was found: connections or permits that each request
+ * took, and that a few which failed didn't give on. Each of these began none like those that nearly all
+ * others began, and many others came before each of them. A question that came since must have been put off:
+ * its handle began such requests for those before, but nothing for this one.
  */
 #include <string.h>
 
 #include "analyse/why/blame/blame.h"
 
-#define ODD_MAX 8       /* series that are looked at */
-#define LOST_MIN 2      /* slots: one turn that left something out proves little, */
-#define APART_MIN 2     /* and so do turns one after the other: the work may have come to its end */
-#define ANSWERS_MIN 3   /* so often the loop answered before */
-#define EDGES_BACK 256  /* edges of a task, from the latest back */
-#define TURNS_MIN 8     /* of a timer, */
-#define IDLE 1000000000 /* in these ns before the end: an idle program's timers come less often */
+#define ODD_MAX 8   /* series that are looked at */
+#define LOST_MIN 2  /* slots: one turn that left something out proves little, */
+#define APART_MIN 2 /* and so do turns one after the other: the work may have come to its end */
+#define BEGUN_MIN 3 /* requests of the series that questions began */
 
 struct drain {
 	const struct thrum__model *model;
-	struct thrum__odd odd; /* count is 0 if a request failed */
-	uint32_t failed;       /* the request, or NONE */
+	struct thrum__odd odd;
 	uint32_t lane;
 	int64_t time; /* of the latest turn */
 };
@@ -45,107 +41,76 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 
 /* ---- Waiters --------------------------------------------------------------------------------- */
 
-/* When the loop got the question whose answer a thread awaits from a connection; -1: it got none. */
-static int64_t asked_over_connection(const struct drain *drain, uint32_t handle)
+/* Whether a task is like one of the series, on the loop. */
+static bool is_of_series(const struct drain *drain, uint32_t task)
+{
+	const struct thrum__model *model = drain->model;
+
+	return THRUM__TASK(model, task, kind) == THRUM__TASK(model, drain->odd.task[0], kind) &&
+		lane_of(model, task) == drain->lane &&
+		thrum__why_are_named_alike(model, drain->odd.task[0], task);
+}
+
+/* Whether a handle of the loop began nothing since a question came there, though such handles began tasks of
+ * the series before: so the question has to wait until one of these is over. */
+static bool is_put_off(const struct drain *drain, uint32_t server, int64_t asked)
+{
+	const struct thrum__model *model = drain->model;
+	unsigned count = 0;
+
+	if (server == THRUM__NONE)
+		return false;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t creator = THRUM__TASK(model, task, creator);
+
+		if (creator == server && THRUM__TASK(model, task, created) >= asked)
+			return false;
+		count += thrum__model_has_row(&model->tasks, creator) &&
+			(creator == server || thrum__why_are_named_alike(model, creator, server)) &&
+			is_of_series(drain, task);
+	}
+	return count >= BEGUN_MIN;
+}
+
+/* The handle of the loop that got a question: the loop itself may have read it. Else NONE. */
+static uint32_t handle_of(const struct drain *drain, const struct thrum__awaited *awaited)
+{
+	const struct thrum__model *model = drain->model;
+
+	if (!thrum__analyse_task_is_pending(model, awaited->server) ||
+		lane_of(model, awaited->server) != drain->lane)
+		return THRUM__NONE;
+	if (THRUM__TASK(model, awaited->server, kind) == THRUM_KIND_HANDLE)
+		return awaited->server;
+	for (uint32_t run = thrum__analyse_run_from(model, awaited->asked);
+		run < model->runs.count && thrum__model_has_row(&model->runs, run); run++) {
+		uint32_t task = THRUM__RUN(model, run, task);
+
+		if (THRUM__RUN(model, run, lane) == drain->lane &&
+			THRUM__RUN(model, run, start) >= awaited->asked &&
+			thrum__model_has_row(&model->tasks, task) &&
+			!thrum__analyse_task_is_lane(model, task))
+			return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE ? task
+										   : THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* Whether a thread awaits the answer to a question that the loop got after the last slot was lost. */
+static bool is_stuck(const struct drain *drain, const struct victim *victim)
 {
 	const struct thrum__model *model = drain->model;
 	struct thrum__awaited awaited;
 
+	if (THRUM__TASK(model, victim->on, kind) != THRUM_KIND_HANDLE)
+		return false;
 	for (uint32_t i = THRUM__NONE;
-		(i = thrum__model_next_awaited(model, handle, i)) != THRUM__NONE;)
-		if (thrum__model_awaited(model, i, &awaited) &&
-			thrum__analyse_task_is_pending(model, awaited.server) &&
-			lane_of(model, awaited.server) == drain->lane)
-			return awaited.asked;
-	return -1;
-}
-
-/* How often the loop's turns signalled an object; 0 if anybody else did. */
-static unsigned count_answers(const struct drain *drain, uint32_t object)
-{
-	const struct thrum__model *model = drain->model;
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-	unsigned count = 0;
-
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
-		if (lane_of(model, THRUM__EDGE(model, edge, from)) != drain->lane)
-			return 0;
-		count++;
-	}
-	return count;
-}
-
-/* When a thread asked the loop last, before it waited for an object: it made a handle ready there since it
- * got the last answer. -1: it didn't. */
-static int64_t asked_by_wake_up(const struct drain *drain, const struct victim *victim)
-{
-	const struct thrum__model *model = drain->model;
-	uint32_t edge = THRUM__TASK(model, victim->task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
-			return -1;
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY &&
-			lane_of(model, THRUM__EDGE(model, edge, to)) == drain->lane)
-			return THRUM__EDGE(model, edge, time);
-	}
-	return -1;
-}
-
-/* ---- Lost slots ------------------------------------------------------------------------------ */
-
-/* Whether a turn was the last of its task, but for the one in which it was closed. */
-static bool is_last_turn(const struct thrum__model *model, uint32_t task, int64_t time)
-{
-	uint32_t run = THRUM__TASK(model, task, run);
-
-	if (thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > time &&
-		!thrum__analyse_task_is_pending(model, task))
-		run = THRUM__RUN(model, run, prev);
-	return thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) <= time;
-}
-
-/* Whether each task of the series has come to its end so: all slots are lost. */
-static bool are_all_lost(const struct drain *drain)
-{
-	const struct thrum__model *model = drain->model;
-	const struct thrum__odd *odd = &drain->odd;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < odd->count; i++)
-		if (!is_last_turn(model, odd->task[i], odd->time[i]))
-			return false;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
-		count += THRUM__TASK(model, task, kind) == THRUM__TASK(model, odd->task[0], kind) &&
-			lane_of(model, task) == drain->lane &&
-			thrum__why_are_named_alike(model, odd->task[0], task);
-	return count == odd->count;
-}
-
-/* Whether a thread hangs by it. Nobody but the program gives its first thread a job, which then needs no
- * question. */
-static bool is_stuck(const struct drain *drain, const struct victim *victim)
-{
-	const struct thrum__model *model = drain->model;
-	int64_t asked;
-
-	switch (THRUM__TASK(model, victim->on, kind)) {
-	case THRUM_KIND_HANDLE: asked = asked_over_connection(drain, victim->on); break;
-	case THRUM_KIND_CONDITION:
-	case THRUM_KIND_SEMAPHORE:
-		if (count_answers(drain, victim->on) < ANSWERS_MIN)
-			return false;
-		asked = asked_by_wake_up(drain, victim);
-		if (asked < 0 && drain->failed == THRUM__NONE)
-			return victim->task == model->lanes[0].task && are_all_lost(drain);
-		break;
-	default: return false;
-	}
-	return drain->failed == THRUM__NONE ? asked > drain->time
-					    : asked >= 0 && asked <= drain->time;
+		(i = thrum__model_next_awaited(model, victim->on, i)) != THRUM__NONE;)
+		if (thrum__model_awaited(model, i, &awaited) && awaited.asked > drain->time &&
+			is_put_off(drain, handle_of(drain, &awaited), awaited.asked))
+			return true;
+	return false;
 }
 
 /* Finds a thread that waits for the loop. */
@@ -180,20 +145,51 @@ static bool may_come(const struct thrum__model *model, uint32_t task, int64_t si
 		!(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since);
 }
 
+/* Whether a task of the loop awaits an answer over a connection. */
+static bool awaits_answer(const struct thrum__model *model, uint32_t task)
+{
+	struct thrum__awaited awaited;
+
+	for (uint32_t i = THRUM__NONE;
+		(i = thrum__model_next_awaited(model, task, i)) != THRUM__NONE;)
+		if (thrum__model_awaited(model, i, &awaited))
+			return true;
+	return false;
+}
+
 /* Whether something may still end the wait: a timer that is to come, such as that of another try, or an
- * answer to a request of the loop. */
+ * answer to the loop. */
 static bool is_under_way(const struct drain *drain)
 {
 	const struct thrum__model *model = drain->model;
 
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
+		int kind = THRUM__TASK(model, task, kind);
+
 		if (!thrum__analyse_task_is_pending(model, task))
 			continue;
-		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER
-				? may_come(model, task, drain->time)
-				: THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
-					THRUM__TASK(model, task, lane) == drain->lane)
+		if (kind == THRUM_KIND_TIMER ? may_come(model, task, drain->time)
+					     : THRUM__TASK(model, task, lane) == drain->lane &&
+					(kind == THRUM_KIND_REQUEST || awaits_answer(model, task)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the loop ever signalled an object: a thread may be at work for it, and hold a slot. */
+static bool has_helpers(const struct drain *drain)
+{
+	const struct thrum__model *model = drain->model;
+
+	for (uint32_t edge = 0; edge < model->edges.count; edge++) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__model_has_row(&model->tasks, to) &&
+			(THRUM__TASK(model, to, kind) == THRUM_KIND_CONDITION ||
+				THRUM__TASK(model, to, kind) == THRUM_KIND_SEMAPHORE) &&
+			lane_of(model, THRUM__EDGE(model, edge, from)) == drain->lane)
 			return true;
 	}
 	return false;
@@ -228,12 +224,19 @@ static void tell(const struct drain *drain, const struct victim *victim,
 		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NONE,
 					    odd->task[i], odd->on, odd->time[i], THRUM__NONE),
 			odd->with);
-	if (drain->failed != THRUM__NONE)
-		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, drain->failed,
-			THRUM__NONE, drain->time,
-			thrum__why_edge_to(drain->model, drain->failed, THRUM__EDGE_FAIL));
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, victim->task, victim->on, victim->since,
 		victim->edge);
+}
+
+/* Whether each task of the series failed: the others like them didn't. */
+static bool have_failed(const struct drain *drain)
+{
+	const struct thrum__model *model = drain->model;
+
+	for (uint32_t i = 0; i < drain->odd.count; i++)
+		if (THRUM__TASK(model, drain->odd.task[i], state) != THRUM__STATE_FAILED)
+			return false;
+	return true;
 }
 
 static bool try_odd(struct drain *drain, struct thrum__findings *findings)
@@ -245,26 +248,10 @@ static bool try_odd(struct drain *drain, struct thrum__findings *findings)
 		return false;
 	drain->lane = lane_of(drain->model, drain->odd.task[0]);
 	drain->time = drain->odd.time[0];
-	if (drain->lane == THRUM__NONE || !find_victim(drain, &victim) || is_under_way(drain))
+	if (drain->lane == THRUM__NONE || !have_failed(drain) || !find_victim(drain, &victim) ||
+		is_under_way(drain) || has_helpers(drain))
 		return false;
 	tell(drain, &victim, findings);
-	return true;
-}
-
-static bool try_failed(const struct thrum__model *model, uint32_t lane,
-	struct thrum__findings *findings)
-{
-	struct drain drain = {.model = model,
-		.failed = thrum__why_failed_last(model, lane),
-		.lane = lane};
-	struct victim victim;
-
-	if (drain.failed == THRUM__NONE)
-		return false;
-	drain.time = THRUM__TASK(model, drain.failed, end);
-	if (!find_victim(&drain, &victim) || is_under_way(&drain))
-		return false;
-	tell(&drain, &victim, findings);
 	return true;
 }
 
@@ -280,12 +267,9 @@ void thrum__why_add_drained(struct thrum__odd_search *search, struct thrum__find
 		return;
 	count = thrum__analyse_odd(search, THRUM__NONE, model->end, odd, ODD_MAX);
 	for (int i = 0; i < count; i++) {
-		struct drain drain = {.model = model, .odd = odd[i], .failed = THRUM__NONE};
+		struct drain drain = {.model = model, .odd = odd[i]};
 
 		if (try_odd(&drain, findings))
 			return;
 	}
-	for (uint32_t lane = 0; lane < model->lane_count; lane++)
-		if (try_failed(model, lane, findings))
-			return;
 }
