@@ -9,10 +9,10 @@ set -u
 	exit 77
 }
 
-for case in parts queue gate timer; do
+for case in parts queue free gate timer; do
 	begin "$case" "$programs/glib_pool" "$case"
 done
-for case in parts queue; do
+for case in parts queue free; do
 	soon "fine-$case" "$programs/glib_pool" "$case" fine
 done
 soon order "$programs/glib_pool" order
@@ -24,6 +24,8 @@ for case in parts queue; do
 	has "$case" why 'job [^ ]* needs .pool. or 1 more; all of them are blocked'
 	has "fine-$case" why '^no findings'
 done
+has free why '^deadlock \((certain|likely|possible)\): .*timeout (free_pool|glib_pool).*pool (hand_over|glib_pool)'
+has fine-free why '^no findings'
 has order dump 'cancel +#[0-9]+ job (print|glib_pool)'
 has order why '^no findings'
 "$THRUM" why gate.thrum | grep 'needs .pool' && wrong "gate: the pool waits for the main thread"

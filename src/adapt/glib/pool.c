@@ -17,12 +17,13 @@ static struct pool {
 	GFunc function; /* NULL: there is none */
 } pools[32];
 
-/* An item that was pushed, and that no thread has taken. */
+/* An item that was pushed, until it has run. */
 static struct item {
 	struct item *next; /* of the same bucket */
 	const struct pool *pool;
 	const void *data;
 	thrum_task task;
+	bool is_taken;
 } * first[BUCKETS], **last[BUCKETS];
 /* All the above belongs to the thread that has set it. */
 static atomic_flag is_busy = ATOMIC_FLAG_INIT;
@@ -60,19 +61,33 @@ static void put(struct item *item)
 	unlock();
 }
 
-/* Removes the first item of a pool with this data from a bucket; NULL: with any. Returns NULL if there is
- * none. */
+/* Takes the first item of a pool with this data in a bucket; NULL: with any. Returns NULL if there is none. */
 static struct item *take(unsigned at, const struct pool *pool, const void *data)
 {
-	struct item *item, **link = &first[at];
+	struct item *item;
 
 	lock();
-	while ((item = *link) && (item->pool != pool || (data && item->data != data)))
-		link = &item->next;
-	if (item && !(*link = item->next))
-		last[at] = link;
+	for (item = first[at]; item; item = item->next)
+		if (item->pool == pool && !item->is_taken && (!data || item->data == data))
+			break;
+	if (item)
+		item->is_taken = true;
 	unlock();
 	return item;
+}
+
+static void end(struct item *item)
+{
+	unsigned at = bucket_of(item->data);
+	struct item **link = &first[at];
+
+	lock();
+	while (*link != item)
+		link = &(*link)->next;
+	if (!(*link = item->next))
+		last[at] = link;
+	unlock();
+	free(item);
 }
 
 static void run(const struct pool *pool, gpointer data, gpointer argument)
@@ -88,7 +103,7 @@ static void run(const struct pool *pool, gpointer data, gpointer argument)
 	pool->function(data, argument);
 	thrum_task_resolve(item->task);
 	thrum_task_leave(before);
-	free(item);
+	end(item);
 }
 
 /* Octal numbers from 0 to 037. */
@@ -181,7 +196,7 @@ static struct item *put_new(const struct pool *pool, gpointer data, const void *
 static void drop(struct item *item)
 {
 	thrum_task_cancel(item->task);
-	free(item);
+	end(item);
 }
 
 /* The item is in the pool also if there is an error: then a thread is missing. If there is none, the pool
@@ -210,14 +225,38 @@ static void drop_items(const struct pool *pool)
 			drop(item);
 }
 
+/* Tells that the running task waits for all items. Returns what it waits for, or THRUM_TASK_NONE. */
+static thrum_task wait_for_items(const struct pool *pool, const void *caller)
+{
+	thrum_task join = THRUM_TASK_NONE;
+
+	lock();
+	for (unsigned at = 0; at < BUCKETS; at++)
+		for (const struct item *item = first[at]; item; item = item->next) {
+			if (item->pool != pool)
+				continue;
+			if (join == THRUM_TASK_NONE)
+				join = thrum__adapt_create_for(caller, THRUM_KIND_JOIN, "pool",
+					(cell_function *)pool->function);
+			thrum_task_wait(join, item->task);
+		}
+	unlock();
+	thrum_task_wait(thrum_task_current(), join);
+	return join;
+}
+
 /* Without a wait, threads may still run items, and use what is known of the pool. */
 STAND_IN void g_thread_pool_free(GThreadPool *pool, gboolean is_immediate, gboolean waits)
 {
 	struct pool *known = pool ? find_pool(pool->func) : NULL;
+	thrum_task items = THRUM_TASK_NONE;
 
 	if (known && is_immediate)
 		drop_items(known);
+	if (known && waits && thrum__adapt_glib_begin())
+		items = wait_for_items(known, CALLER);
 	real_g_thread_pool_free(CALLER)(pool, is_immediate, waits);
+	thrum_task_resolve(items);
 	if (known && waits)
 		forget(known);
 }

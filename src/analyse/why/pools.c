@@ -140,6 +140,28 @@ static bool is_by_pool(const struct thrum__search *search, const struct pool *po
 	return edge != THRUM__NONE && is_in(pool, THRUM__EDGE(search->model, edge, from));
 }
 
+/* Whether a task like this one ran on a lane that isn't blocked by the pool: then others run such tasks. */
+static bool is_run_by_others(const struct thrum__search *search, const struct pool *pool,
+	uint32_t queued)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, queued);
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t run = THRUM__TASK(model, task, run), i = 0;
+
+		if (!thrum__model_has_row(&model->runs, run) ||
+			thrum__why_peers_key(&search->peers, task) != key)
+			continue;
+		while (i < pool->count && pool->lanes[i] != THRUM__RUN(model, run, lane))
+			i++;
+		if (i == pool->count)
+			return true;
+	}
+	return false;
+}
+
 /* The first task that is queued: one that the pool itself queued, or one unlike those that block it, if there
  * is one. NONE: there is no task at all. */
 static uint32_t find_queued(const struct thrum__search *search, const struct pool *pool)
@@ -152,7 +174,8 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 		uint32_t key = thrum__why_peers_key(&search->peers, task);
 
 		if (!is_queued(model, task) ||
-			model->end - THRUM__TASK(model, task, created) < LONG)
+			model->end - THRUM__TASK(model, task, created) < LONG ||
+			is_run_by_others(search, pool, task))
 			continue;
 		if (key != thrum__why_peers_key(&search->peers, pool->tasks[0]) ||
 			is_by_pool(search, pool, task))

@@ -99,6 +99,46 @@ static void run_queue(void)
 	push_both(work_by_queue, TRUE);
 }
 
+static gboolean take_result(gpointer data)
+{
+	finish(GPOINTER_TO_INT(data));
+	return FALSE;
+}
+
+/* The main loop takes the result. */
+static void hand_over(gpointer data, gpointer unused)
+{
+	(void)unused;
+	g_usleep(20000);
+	g_idle_add(take_result, data);
+	wait_for(GPOINTER_TO_INT(data));
+}
+
+static gboolean free_pool(gpointer loop)
+{
+	g_thread_pool_free(pool, FALSE, TRUE);
+	g_main_loop_quit(loop);
+	return FALSE;
+}
+
+static gboolean is_over(gpointer loop)
+{
+	return g_thread_pool_unprocessed(pool) > 0 || g_thread_pool_get_num_threads(pool) > 0 ||
+		free_pool(loop);
+}
+
+/* The main loop frees the pool, and waits for its items, which wait for the main loop. */
+static void run_free(void)
+{
+	GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+
+	pool = g_thread_pool_new(hand_over, NULL, THREADS, FALSE, NULL);
+	for (int i = 1; i < 3 * THREADS; i++)
+		g_thread_pool_push(pool, GINT_TO_POINTER(i), NULL);
+	g_timeout_add(30, is_fine ? is_over : free_pool, loop);
+	g_main_loop_run(loop);
+}
+
 /* ---- Healthy ones ------------------------------------------------------------------------------- */
 
 /* They wait for the main thread, which waits for its input. */
@@ -206,7 +246,7 @@ int main(int count, char **arguments)
 		const char *name;
 		void (*run)(void);
 	} runs[] = {{"parts", run_parts}, {"queue", run_queue}, {"gate", run_gate},
-		{"timer", run_timer}, {"order", run_order}};
+		{"timer", run_timer}, {"order", run_order}, {"free", run_free}};
 
 	is_fine = count > 2;
 	alarm(3);
