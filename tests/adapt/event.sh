@@ -41,8 +41,8 @@ done
 all_same
 place='(main|run_[a-z]*|event_broken\+0x)'
 by='(stop|event_broken\+0x)'
-has early why "Waits for .event for the loop of $place[^,]*, broken before it ran by $by"
-has unwoken why "Waits for .event for the loop of $place[^,]*, which wasn't woken by the break in $by"
+has early why "Waits for .event for the loop of ${place}[^,]*, broken before it ran by $by"
+has unwoken why "Waits for .event for the loop of ${place}[^,]*, which wasn't woken by the break in $by"
 for case in early unwoken again late; do
 	has "fine-$case" why '^no findings'
 done

@@ -95,6 +95,10 @@ static const struct {
 		"[a] never comes: it is put off again and again, 20 times and more."},
 	{THRUM__STEP_NOT_AGAIN, 0, 0,
 		"[a] ran last 90 ms before the end; nobody started it again."},
+	{THRUM__STEP_BEGINS_NONE, 0, 0, "[a] begins none like [b]; 0 other such runs did."},
+	{THRUM__STEP_GAVE_UP, 0, 0,
+		"[a] gives up its wait for [b]; others signal that 0 times in vain since, and not what is "
+		"waited for."},
 	{THRUM__STEP_UNTAKEN, 0, 0, "[a] puts something into [b]; nobody takes it."},
 	{THRUM__STEP_LEFT_QUEUE, 0, 0,
 		"[a] ends after a job from [b]; all others wait there for the next."},

@@ -61,7 +61,8 @@ static void put(struct item *item)
 	unlock();
 }
 
-/* Takes the first item of a pool with this data in a bucket; NULL: with any. Returns NULL if there is none. */
+/* Takes the first item of a pool with this data in a bucket; NULL: with any. Returns NULL if there is
+ * none. */
 static struct item *take(unsigned at, const struct pool *pool, const void *data)
 {
 	struct item *item;

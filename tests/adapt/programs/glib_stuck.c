@@ -484,7 +484,7 @@ int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
 	if (!is_fine)
-		alarm(3);
+		alarm(5);
 	loop = g_main_loop_new(NULL, FALSE);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
 		if (argc > 1 && strcmp(argv[1], cases[i].name) == 0)

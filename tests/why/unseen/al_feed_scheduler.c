@@ -31,7 +31,11 @@ THRUM_TAG(disk, NULL, "write to the disk", 1);
 
 /* ---- The scheduler ----------------------------------------------------------------------------------- */
 
-enum priority { URGENT, NORMAL, PRIORITIES };
+enum priority {
+	URGENT,
+	NORMAL,
+	PRIORITIES
+};
 
 struct job {
 	void (*step)(struct job *job); /* posts the job again, or ends it */
@@ -62,7 +66,8 @@ static void job_end(struct job *job)
 		job_post(job->waiter);
 }
 
-static void job_begin(struct job *job, const char *name, enum priority priority, void (*step)(struct job *job))
+static void job_begin(struct job *job, const char *name, enum priority priority,
+	void (*step)(struct job *job))
 {
 	job->step = step;
 	job->priority = priority;
@@ -102,7 +107,7 @@ static void scheduler_run(void)
 		struct job *job = job_pop();
 
 		if (job) {
-			THRUM_RUN(job->task)
+			THRUM_RUN (job->task)
 				job->step(job);
 			continue;
 		}
@@ -127,7 +132,7 @@ static void block_ms(struct thrum_tag *tag, unsigned ms)
 struct feed {
 	struct job job;
 	const char *name;
-	unsigned batches;  /* of ticks that are in the device's buffer */
+	unsigned batches; /* of ticks that are in the device's buffer */
 	unsigned ticks;
 	bool may_have_more; /* the device can't tell whether its buffer is empty */
 	bool sleeps;        /* until the clock ticks */

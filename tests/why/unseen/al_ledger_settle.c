@@ -170,7 +170,8 @@ int main(int argc, char **argv)
 	uv_sem_wait(&opened);
 	for (int i = 0; i < PAYMENTS; i++) {
 		amounts[i] = 100 + i;
-		payments[i] = thrum_promise_bind(thrum_sleep(loop, 30 * (unsigned)i), pay, &amounts[i], NULL);
+		payments[i] = thrum_promise_bind(thrum_sleep(loop, 30 * (unsigned)i), pay,
+			&amounts[i], NULL);
 		thrum_promise_labelf(payments[i], "customer %d", i + 1);
 	}
 	payments[PAYMENTS] = thrum_promise_map(thrum_sleep(loop, 290), ask_compact, NULL, NULL);

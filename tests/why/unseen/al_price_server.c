@@ -42,8 +42,13 @@ struct database {
 	pthread_t thread;
 };
 
-static struct database replica = {.name = "replica", .reply_ms = 3, .mutex = PTHREAD_MUTEX_INITIALIZER};
-static struct database primary = {.name = "primary", .version = "9", .reply_ms = 45, .mutex = PTHREAD_MUTEX_INITIALIZER};
+static struct database replica = {.name = "replica",
+	.reply_ms = 3,
+	.mutex = PTHREAD_MUTEX_INITIALIZER};
+static struct database primary = {.name = "primary",
+	.version = "9",
+	.reply_ms = 45,
+	.mutex = PTHREAD_MUTEX_INITIALIZER};
 static bool use_replica;
 
 static void *database_run(void *data)
@@ -178,7 +183,8 @@ static void *acceptor(void *data)
 
 		request->client = client;
 		request->number = atoi(line);
-		request->task = thrum_task_createf(THRUM_KIND_TASK, "GET /price/%d", request->number);
+		request->task = thrum_task_createf(THRUM_KIND_TASK, "GET /price/%d",
+			request->number);
 		thrum_task_should_resolve(request->task);
 		pthread_mutex_lock(&queue_mutex);
 		*queue_end = request;
@@ -214,7 +220,8 @@ int main(int argc, char **argv)
 
 	if (thrum_start(NULL))
 		return 2;
-	replica.version = argc > 1 && !strcmp(argv[1], "broken") ? "10" : "9"; /* it was updated first */
+	replica.version = argc > 1 && !strcmp(argv[1], "broken") ? "10"
+								 : "9"; /* it was updated first */
 	database_start(&primary);
 	database_start(&replica);
 	check_replica();

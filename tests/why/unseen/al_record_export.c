@@ -37,8 +37,18 @@ struct record {
 };
 
 static struct record records[RECORDS] = {
-	{.text = "ash"}, {.text = "birch"}, {.text = "cedar"}, {.text = "elm"}, {.text = "fir"}, {.text = "hazel"},
-	{.text = "larch"}, {.text = "maple"}, {.text = "oak"}, {.text = "pine"}, {.text = "rowan"}, {.text = "yew"},
+	{.text = "ash"},
+	{.text = "birch"},
+	{.text = "cedar"},
+	{.text = "elm"},
+	{.text = "fir"},
+	{.text = "hazel"},
+	{.text = "larch"},
+	{.text = "maple"},
+	{.text = "oak"},
+	{.text = "pine"},
+	{.text = "rowan"},
+	{.text = "yew"},
 };
 static struct thrum_stream *input;
 static struct thrum_semaphore *memory; /* room for converted records that aren't written yet */
@@ -71,7 +81,8 @@ static struct thrum_promise *write_record(struct thrum_loop *loop, void *value, 
 
 	(void)loop;
 	(void)value;
-	return thrum_promise_map(thrum_file_write(output, thrum_value_static(record->text), strlen(record->text), -1),
+	return thrum_promise_map(thrum_file_write(output, thrum_value_static(record->text),
+					 strlen(record->text), -1),
 		after_write, record, NULL);
 }
 
@@ -82,7 +93,8 @@ static struct thrum_promise *write_in_turn(struct thrum_loop *loop, void *value,
 	(void)value;
 	if (record->number == 1)
 		return write_record(loop, NULL, record);
-	return thrum_promise_bind(thrum_promise_ref(records[record->number - 2].turn), write_record, record, NULL);
+	return thrum_promise_bind(thrum_promise_ref(records[record->number - 2].turn), write_record,
+		record, NULL);
 }
 
 /* ---- Converting ------------------------------------------------------------------------------------ */
@@ -108,7 +120,8 @@ static struct thrum_promise *worker_take(struct thrum_loop *loop, void *value, v
 
 	if (!record) /* the end of the input */
 		return thrum_promise_return(loop, thrum_value_none());
-	converted = thrum_promise_bind(thrum_semaphore_acquire(memory), convert_record, record, NULL);
+	converted = thrum_promise_bind(thrum_semaphore_acquire(memory), convert_record, record,
+		NULL);
 	converted = thrum_promise_labelf(converted, "convert %u", record->number);
 	return thrum_promise_bind(converted, worker_next, data, NULL);
 }
@@ -131,8 +144,8 @@ static struct thrum_promise *read_batch(struct thrum_loop *loop, void *value, vo
 		thrum_stream_close(input);
 		return thrum_promise_return(loop, thrum_value_none());
 	}
-	return thrum_promise_bind(thrum_stream_push(input, thrum_value_static(&records[next])), read_batch,
-		(void *)(next + 1), NULL);
+	return thrum_promise_bind(thrum_stream_push(input, thrum_value_static(&records[next])),
+		read_batch, (void *)(next + 1), NULL);
 }
 
 static struct thrum_promise *hang_up(struct thrum_loop *loop, void *value, void *data)
@@ -167,9 +180,11 @@ int main(int argc, char **argv)
 		thrum_promise_labelf(records[i].turn, "turn %u", i + 1);
 	}
 	for (uintptr_t i = 0; i < WORKERS; i++)
-		parts[i] = thrum_promise_labelf(worker_next(loop, NULL, (void *)i), "worker %u", (unsigned)i);
+		parts[i] = thrum_promise_labelf(worker_next(loop, NULL, (void *)i), "worker %u",
+			(unsigned)i);
 	parts[WORKERS] = thrum_promise_label(read_batch(loop, NULL, NULL), "read batch");
-	either[0] = thrum_promise_label(thrum_promise_join(loop, parts, WORKERS + 1), "export batch");
+	either[0] = thrum_promise_label(thrum_promise_join(loop, parts, WORKERS + 1),
+		"export batch");
 	thrum_promise_should_resolve(either[0]);
 	either[1] = thrum_promise_bind(thrum_signal_wait(loop, SIGTERM), hang_up, NULL, NULL);
 	result = thrum_promise_run(thrum_promise_pick(loop, either, 2));

@@ -72,13 +72,15 @@ struct timer {
 
 static struct timer timers[2 * REQUESTS];
 
-static struct timer *timer_start(const char *name, int64_t ns, void (*expired)(void *data), void *data)
+static struct timer *timer_start(const char *name, int64_t ns, void (*expired)(void *data),
+	void *data)
 {
 	struct timer *timer = timers;
 
 	while (timer->due)
 		timer++;
-	*timer = (struct timer){now_ns() + ns, expired, data, thrum_task_create(THRUM_KIND_TIMER, name)};
+	*timer = (struct timer){now_ns() + ns, expired, data,
+		thrum_task_create(THRUM_KIND_TIMER, name)};
 	thrum_task_due(timer->task, ns);
 	return timer;
 }
@@ -142,7 +144,7 @@ static void pool_put(struct connection *connection)
 	queue = next->next;
 	if (!queue)
 		queue_end = &queue;
-	THRUM_RUN(next->task) {
+	THRUM_RUN (next->task) {
 		thrum_lock_acquired(pool);
 		on_connection(next, connection);
 	}
@@ -196,7 +198,7 @@ static void on_answer(struct connection *connection)
 		abort();
 	thrum_task_read(connection->question, connection->handle);
 	thrum_task_resolve(connection->question);
-	THRUM_RUN(request->task) {
+	THRUM_RUN (request->task) {
 		thrum_task_read(request->task, connection->question);
 		pool_put(connection);
 		reply(request, 200);
@@ -209,9 +211,10 @@ static void on_request(void *data)
 
 	request->task = thrum_task_createf(THRUM_KIND_TASK, "GET /report/%u", request->number);
 	thrum_task_should_resolve(request->task);
-	THRUM_RUN(request->task) {
+	THRUM_RUN (request->task) {
 		if (request->is_interactive)
-			request->patience = timer_start("patience", PATIENCE_NS, on_impatient, request);
+			request->patience = timer_start("patience", PATIENCE_NS, on_impatient,
+				request);
 		pool_get(request);
 	}
 }
@@ -231,7 +234,10 @@ static void loop_run(void)
 		for (unsigned i = 0; i < CONNECTIONS; i++)
 			polled[i] = (struct pollfd){connections[i].descriptor, POLLIN, 0};
 		thrum_suspend(THRUM_WAIT_FOR_WORK);
-		poll(polled, CONNECTIONS, next == INT64_MAX ? -1 : next <= now ? 0 : (int)((next - now) / 1000000 + 1));
+		poll(polled, CONNECTIONS,
+			next == INT64_MAX     ? -1
+				: next <= now ? 0
+					      : (int)((next - now) / 1000000 + 1));
 		thrum_resume();
 		for (unsigned i = 0; i < CONNECTIONS; i++)
 			if (polled[i].revents)
@@ -263,7 +269,8 @@ int main(int argc, char **argv)
 			return 2;
 		connections[i].descriptor = ends[0];
 		connections[i].far_end = ends[1];
-		connections[i].handle = thrum_task_createf(THRUM_KIND_HANDLE, "connection %u", i + 1);
+		connections[i].handle = thrum_task_createf(THRUM_KIND_HANDLE, "connection %u",
+			i + 1);
 		free_connections[free_count++] = &connections[i];
 		pthread_create(&threads[i], NULL, warehouse_serve, &connections[i].far_end);
 	}

@@ -107,7 +107,7 @@ static void *matcher(void *data)
 		thrum_resume();
 		task = thrum_task_createf(THRUM_KIND_TASK, "match %u", number * 100 + i);
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			match_message(i % 3 ? "spam and eggs" : "toast");
 			thrum_task_resolve(task);
 		}
@@ -128,7 +128,7 @@ static void *reloader(void *data)
 	thrum_resume();
 	task = thrum_task_create(THRUM_KIND_TASK, "reload");
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		shared_write(&rules);
 		strcpy(patterns[1], "bacon");
 		generation++;
@@ -165,7 +165,7 @@ static void *exporter(void *data)
 	thrum_resume();
 	task = thrum_task_create(THRUM_KIND_TASK, "export audit");
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		shared_read(&rules);
 		write_audit(audit_pages);
 		shared_unlock(&rules);
@@ -197,7 +197,9 @@ int main(int argc, char **argv)
 
 	if (thrum_start(NULL) || pipe(audit_pipe))
 		return 2;
-	audit_pages = argc > 1 && !strcmp(argv[1], "broken") ? 45 : 3; /* a year, or a week; the pipe takes 16 */
+	audit_pages = argc > 1 && !strcmp(argv[1], "broken")
+		? 45
+		: 3; /* a year, or a week; the pipe takes 16 */
 	shared_init(&rules, "rules");
 	for (uintptr_t i = 0; i < 5; i++)
 		if (pthread_create(&threads[i], NULL, mains[i], (void *)(i + 1)))

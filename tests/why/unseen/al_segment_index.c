@@ -125,7 +125,8 @@ static void scheduler_turn(void)
 	if (ran)
 		return;
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
-	poll(NULL, 0, next == INT64_MAX ? -1 : (int)((next - now) / 1000000 + 1)); /* signals end it */
+	poll(NULL, 0,
+		next == INT64_MAX ? -1 : (int)((next - now) / 1000000 + 1)); /* signals end it */
 	thrum_resume();
 }
 
@@ -178,7 +179,7 @@ static void lock_give(struct lock *lock)
 	thrum_lock_released(lock->task);
 	lock->holder = next;
 	if (next) {
-		THRUM_RUN(next->task)
+		THRUM_RUN (next->task)
 			thrum_lock_acquired(lock->task);
 		fiber_ready(next);
 	}

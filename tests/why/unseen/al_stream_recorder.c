@@ -104,7 +104,7 @@ struct source {
 	pthread_mutex_t mutex;
 	pthread_cond_t acknowledged;
 	unsigned in_flight, written;
-	thrum_task own; /* of its thread */
+	thrum_task own;    /* of its thread */
 	thrum_task window; /* CONDITION: fewer frames are in flight */
 	unsigned waiters;
 };
@@ -224,14 +224,15 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 2; i++) {
 		pthread_mutex_init(&sources[i].mutex, NULL);
 		pthread_cond_init(&sources[i].acknowledged, NULL);
-		sources[i].window = thrum_task_create(THRUM_KIND_CONDITION, i ? "audio's window" : "video's window");
+		sources[i].window = thrum_task_create(THRUM_KIND_CONDITION,
+			i ? "audio's window" : "video's window");
 		pthread_create(&encoders[i], NULL, encode, &sources[i]);
 	}
 	pthread_barrier_wait(&started);
 	pthread_create(&writer, NULL, disk_writer, NULL);
 	record = thrum_task_create(THRUM_KIND_TASK, "record");
 	thrum_task_should_resolve(record);
-	THRUM_RUN(record) {
+	THRUM_RUN (record) {
 		for (unsigned i = 0; i < 2; i++) {
 			thrum_task_wait(record, sources[i].own);
 			thrum_suspend(THRUM_WAIT_FOR_WORK);

@@ -57,7 +57,8 @@ static gboolean uv_source_dispatch(GSource *base, GSourceFunc callback, gpointer
 	return G_SOURCE_CONTINUE;
 }
 
-static GSourceFuncs uv_source_functions = {uv_source_prepare, uv_source_check, uv_source_dispatch, NULL, NULL, NULL};
+static GSourceFuncs uv_source_functions = {uv_source_prepare, uv_source_check, uv_source_dispatch,
+	NULL, NULL, NULL};
 
 /* GLib's loop sleeps here: nothing runs on this thread meanwhile. */
 static gint poll_suspended(GPollFD *descriptors, guint count, gint timeout)
@@ -87,7 +88,8 @@ static gboolean on_reply(gpointer data)
 }
 
 /* Sends a question; the promise is resolved with the status of the reply. */
-static struct thrum_promise *send_query(struct thrum_loop *loop, const char *tenant, int status, unsigned ms)
+static struct thrum_promise *send_query(struct thrum_loop *loop, const char *tenant, int status,
+	unsigned ms)
 {
 	struct query *query = calloc(1, sizeof(*query));
 	struct thrum_promise *reply = thrum_promise_wait(loop, NULL, &query->resolver);
@@ -130,8 +132,9 @@ static struct thrum_promise *renew_token(struct thrum_loop *loop, struct tenant 
 {
 	if (tenant->expires_ms > now_ms()) /* still good */
 		return thrum_promise_return(loop, thrum_value_none());
-	return thrum_promise_labelf(thrum_promise_map(thrum_sleep(loop, 20), store_token, tenant, NULL), "renew %s",
-		tenant->name);
+	return thrum_promise_labelf(thrum_promise_map(thrum_sleep(loop, 20), store_token, tenant,
+					    NULL),
+		"renew %s", tenant->name);
 }
 
 /* ---- Synchronizing ------------------------------------------------------------------------------- */
@@ -158,10 +161,8 @@ static struct thrum_promise *apply_config(struct thrum_loop *loop, void *value, 
 	case 200:
 		printf("%s: configured, %u tries\n", tenant->name, tenant->tries);
 		return thrum_promise_return(loop, thrum_value_none());
-	case 401:
-		return thrum_promise_bind(renew_token(loop, tenant), back_off, tenant, NULL);
-	default:
-		return thrum_promise_fail(loop, 1, "status %d", (int)thrum_int(value));
+	case 401: return thrum_promise_bind(renew_token(loop, tenant), back_off, tenant, NULL);
+	default: return thrum_promise_fail(loop, 1, "status %d", (int)thrum_int(value));
 	}
 }
 
@@ -170,7 +171,8 @@ static struct thrum_promise *sync_tenant(struct thrum_loop *loop, struct tenant 
 	int status = tenant->token == tenant->valid_token ? 200 : 401;
 
 	tenant->tries++;
-	return thrum_promise_bind(send_query(loop, tenant->name, status, 10), apply_config, tenant, NULL);
+	return thrum_promise_bind(send_query(loop, tenant->name, status, 10), apply_config, tenant,
+		NULL);
 }
 
 static struct thrum_promise *sync_first(struct thrum_loop *loop, void *value, void *data)
@@ -191,7 +193,10 @@ int main(int argc, char **argv)
 {
 	static struct tenant tenants[TENANTS] = {
 		{.name = "alpha", .token = 11, .valid_token = 11, .expires_ms = 60000},
-		{.name = "bravo", .token = 20, .valid_token = 21, .expires_ms = 0}, /* expired: renewed */
+		{.name = "bravo",
+			.token = 20,
+			.valid_token = 21,
+			.expires_ms = 0}, /* expired: renewed */
 		{.name = "charlie", .token = 31, .valid_token = 31, .expires_ms = 60000},
 		{.name = "delta", .token = 41, .valid_token = 41, .expires_ms = 60000},
 		{.name = "echo", .token = 50, .valid_token = 51, .expires_ms = 0},
@@ -209,12 +214,14 @@ int main(int argc, char **argv)
 		tenants[3].valid_token = 42; /* delta's was revoked */
 	source = g_source_new(&uv_source_functions, sizeof(struct uv_source));
 	((struct uv_source *)source)->uv = &uv;
-	((struct uv_source *)source)->tag = g_source_add_unix_fd(source, uv_backend_fd(&uv), G_IO_IN);
+	((struct uv_source *)source)->tag = g_source_add_unix_fd(source, uv_backend_fd(&uv),
+		G_IO_IN);
 	g_source_attach(source, NULL);
 	g_main_context_set_poll_func(NULL, poll_suspended);
 	now_ms();
 	for (int i = 0; i < TENANTS; i++) {
-		syncs[i] = thrum_promise_bind(thrum_sleep(loop, 5 * (unsigned)i), sync_first, &tenants[i], NULL);
+		syncs[i] = thrum_promise_bind(thrum_sleep(loop, 5 * (unsigned)i), sync_first,
+			&tenants[i], NULL);
 		syncs[i] = thrum_promise_labelf(syncs[i], "sync %s", tenants[i].name);
 	}
 	started = thrum_promise_label(thrum_promise_join(loop, syncs, TENANTS), "start service");

@@ -52,7 +52,8 @@ static struct thrum_promise *answer_write(struct thrum_loop *loop, void *value, 
 
 	(void)loop;
 	(void)value;
-	return thrum_connection_write(answer->connection, thrum_value_static(answer->text), answer->size);
+	return thrum_connection_write(answer->connection, thrum_value_static(answer->text),
+		answer->size);
 }
 
 /* A picture with a big original takes long to scale. */
@@ -65,8 +66,10 @@ static struct thrum_promise *scale_picture(struct thrum_loop *loop, void *value,
 	if (!bytes)
 		return thrum_promise_fail(loop, -EPIPE, NULL);
 	is_big = bytes->size >= 7 && !memcmp(bytes->data, "skyline", 7);
-	answer->size = (size_t)snprintf(answer->text, sizeof(answer->text), "thumb of %.*s", (int)bytes->size, bytes->data);
-	return thrum_promise_bind(thrum_sleep(loop, is_big ? 5000 : 15), answer_write, answer, NULL);
+	answer->size = (size_t)snprintf(answer->text, sizeof(answer->text), "thumb of %.*s",
+		(int)bytes->size, bytes->data);
+	return thrum_promise_bind(thrum_sleep(loop, is_big ? 5000 : 15), answer_write, answer,
+		NULL);
 }
 
 static struct thrum_promise *origin_serve(struct thrum_loop *loop, void *data)
@@ -75,7 +78,8 @@ static struct thrum_promise *origin_serve(struct thrum_loop *loop, void *data)
 	struct thrum_promise *served;
 
 	(void)loop;
-	served = thrum_promise_bind(thrum_connection_read(answer->connection), scale_picture, answer, NULL);
+	served = thrum_promise_bind(thrum_connection_read(answer->connection), scale_picture,
+		answer, NULL);
 	return thrum_promise_finalize(served, answer_close, answer, free);
 }
 
@@ -133,8 +137,9 @@ static struct thrum_promise *ask_send(struct thrum_loop *loop, void *value, void
 	if (!thrum_loop_take(loop, &taken))
 		return thrum_promise_fail(loop, -EIO, NULL);
 	ask->connection = value;
-	return thrum_promise_bind(thrum_connection_write(ask->connection, thrum_value_static(ask->name),
-		strlen(ask->name)), ask_read, ask, NULL);
+	return thrum_promise_bind(thrum_connection_write(ask->connection,
+					  thrum_value_static(ask->name), strlen(ask->name)),
+		ask_read, ask, NULL);
 }
 
 static struct thrum_value ask_size(struct thrum_loop *loop, void *value, void *data)
@@ -152,7 +157,8 @@ static struct thrum_promise *fetch_thumb(struct thrum_loop *loop, const char *na
 	struct thrum_promise *got;
 
 	snprintf(ask->name, sizeof(ask->name), "%s", name);
-	got = thrum_promise_bind(thrum_tcp_connect(loop, (struct sockaddr *)&origin_address), ask_send, ask, NULL);
+	got = thrum_promise_bind(thrum_tcp_connect(loop, (struct sockaddr *)&origin_address),
+		ask_send, ask, NULL);
 	got = thrum_promise_map(got, ask_size, NULL, NULL);
 	got = thrum_promise_finalize(got, ask_close, ask, free);
 	return thrum_promise_labelf(thrum_timeout(got, PATIENCE_MS), "fetch %s", name);
@@ -221,7 +227,8 @@ struct visit {
 
 static unsigned errors;
 
-static struct thrum_promise *reply_error(struct thrum_loop *loop, const struct thrum_failure *failure, void *data)
+static struct thrum_promise *reply_error(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	const struct visit *visit = data;
 
@@ -240,10 +247,10 @@ static struct thrum_promise *visit_get(struct thrum_loop *loop, void *value, voi
 
 int main(int argc, char **argv)
 {
-	static struct visit morning[] = {{"cat.jpg", 0}, {"tree.jpg", 5}, {"cat.jpg", 8}, {"boat.jpg", 20}, {"boat.jpg", 25},
-		{"tree.jpg", 60}, {"lake.jpg", 80}};
-	static struct visit evening[] = {{"cat.jpg", 0}, {"tree.jpg", 5}, {"cat.jpg", 8}, {"skyline.jpg", 20},
-		{"skyline.jpg", 25}, {"boat.jpg", 60}, {"skyline.jpg", 420}};
+	static struct visit morning[] = {{"cat.jpg", 0}, {"tree.jpg", 5}, {"cat.jpg", 8},
+		{"boat.jpg", 20}, {"boat.jpg", 25}, {"tree.jpg", 60}, {"lake.jpg", 80}};
+	static struct visit evening[] = {{"cat.jpg", 0}, {"tree.jpg", 5}, {"cat.jpg", 8},
+		{"skyline.jpg", 20}, {"skyline.jpg", 25}, {"boat.jpg", 60}, {"skyline.jpg", 420}};
 	bool is_evening = argc > 1 && !strcmp(argv[1], "broken");
 	struct thrum_promise *visits[7], *all;
 	struct visit *plan = is_evening ? evening : morning;
@@ -259,8 +266,10 @@ int main(int argc, char **argv)
 	origin_address.sin_port = htons((uint16_t)thrum_listener_port(origin));
 	origin_accept(loop);
 	for (int i = 0; i < 7; i++) {
-		visits[i] = thrum_promise_bind(thrum_sleep(loop, plan[i].at_ms), visit_get, &plan[i], NULL);
-		visits[i] = thrum_promise_labelf(thrum_promise_should_resolve(visits[i]), "GET /%s", plan[i].name);
+		visits[i] = thrum_promise_bind(thrum_sleep(loop, plan[i].at_ms), visit_get,
+			&plan[i], NULL);
+		visits[i] = thrum_promise_labelf(thrum_promise_should_resolve(visits[i]), "GET /%s",
+			plan[i].name);
 	}
 	all = thrum_promise_label(thrum_promise_join(loop, visits, 7), "all visits");
 	result = thrum_promise_run(thrum_promise_should_resolve(all));
