@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Two fibers talk to each other in short turns, and each is put at the front of the queue: a third
- * one, which was ready first, has no turn for 3 s, to the end. In the twin all three take turns.
+ * one, which was ready first, has no turn for 3 s, to the end. They read the disk for most of a turn.
+ * In the twin all three take turns.
  */
 #include "timetable.h"
+
+THRUM_TAG(disk, NULL, "read the disk", 0);
 
 static void story(void)
 {
@@ -20,6 +23,9 @@ static void story(void)
 
 		at(10 + 10 * i);
 		thrum_task_switch(fiber);
+		thrum_suspend(&disk);
+		at(18 + 10 * i);
+		thrum_resume();
 		at(19 + 10 * i);
 		thrum_task_switch(THRUM_TASK_NONE);
 		thrum_task_ready(fiber);

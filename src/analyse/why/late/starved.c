@@ -169,13 +169,31 @@ static bool overtakes(const struct thrum__model *model, const struct thrum__dela
 	return edge != THRUM__NONE && THRUM__EDGE(model, edge, time) > delay->ready;
 }
 
+/* How many ns of the delay a task kept its lane though it was blocked: from a run of the lane to the next one,
+ * which is the same task's. */
+static int64_t blocked_between(const struct thrum__model *model, const struct thrum__delay *delay,
+	uint32_t last, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task);
+	int64_t start, end;
+
+	if (last == THRUM__NONE || THRUM__RUN(model, last, task) != task ||
+		task == model->lanes[delay->lane].task)
+		return 0;
+	start = THRUM__RUN(model, last, end);
+	end = THRUM__RUN(model, run, start);
+	start = start > delay->ready ? start : delay->ready;
+	end = end < delay->ran ? end : delay->ran;
+	return end > start ? end - start : 0;
+}
+
 /* Finds the runs by tasks that became ready later than the delay's. The result's task is the first
  * of those peers that took the most time; its runs and total are those of all overtakers. */
 static struct hog find_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
 	struct hog all = {.task = THRUM__NONE, .key = THRUM__NONE, .until = delay->ran};
-	uint32_t from, to;
+	uint32_t from, to, last = THRUM__NONE;
 	int64_t lead = 0;
 
 	window_of(search, delay, &from, &to, &all.until);
@@ -183,6 +201,12 @@ static struct hog find_overtakers(struct thrum__search *search, const struct thr
 		int64_t takes = overlap(model, delay, run);
 		uint32_t key;
 
+		if (thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, lane) == delay->lane) {
+			if (takes > 0)
+				takes += blocked_between(model, delay, last, run);
+			last = run;
+		}
 		if (takes == 0 || !overtakes(model, delay, run))
 			continue;
 		all.total += takes;
