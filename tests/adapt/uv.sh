@@ -16,7 +16,7 @@ has reload dump 'label +timer (reload_tick|reload_module)'
 # Two copies of a library: each module calls its own.
 same copies "$programs/copies" "$programs/copy1.so" "$programs/copy2.so"
 [[ $(sort -u same/copies/thrum.out) == $'copy 1\ncopy 2' ]] || wrong "copies: $(cat same/copies/thrum.out)"
-for label in 'stat /' 'open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 bytes' shutdown \
+for label in 'file stat /' 'file open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 bytes' shutdown \
 	'spawn sh' 'getaddrinfo 127.0.0.1' random 'timer (ticked|uv\+0x)' 'listen (connected_to|uv\+0x)' \
 	'read (peer_read|uv\+0x)' 'work (send_wake|uv\+0x)' 'async (woken|uv\+0x)'; do
 	has uv dump "label +$label"

@@ -118,7 +118,7 @@ bool thrum__adapt_uv_is_at_once(void)
 			return result; \
 		} \
 		thrum_task task = thrum__adapt_request_then(caller, AS_FUNCTION(given), \
-			__VA_ARGS__); \
+			"file " __VA_ARGS__); \
 \
 		cb = on_fs; \
 		thrum__adapt_uv_queues(); \

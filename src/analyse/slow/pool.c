@@ -8,6 +8,7 @@
 #define TIMES_MAX 256  /* times at which the pool is looked at for one request */
 #define OWN_PART 10    /* of its time: it ends that soon once a thread is free */
 #define RUNS_BETWEEN 2 /* between works, of the thread's own task */
+#define RUNS_OF_ONE 64 /* of one work, between which it is blocked */
 
 /* The pool just before some time. */
 struct pool {
@@ -26,42 +27,58 @@ static bool is_queued(const struct thrum__model *model, uint32_t task)
 		(strncmp(name, "file ", 5) == 0 || strncmp(name, "getaddrinfo ", 12) == 0);
 }
 
-/* A lane's last run of a work that began before a time: a request that another lane made. NONE: there is
- * none. */
-static uint32_t last_work(const struct thrum__slow_walk *walk, uint32_t lane, int64_t before)
+/* A work on a lane of the pool: a request that another lane made. */
+struct work {
+	uint32_t task; /* NONE: there is none */
+	int64_t from, to;
+};
+
+/* A lane's last work that began before a time. One that is blocked has several runs; it ends with the last,
+ * or at that time. */
+static struct work last_work(const struct thrum__slow_walk *walk, uint32_t lane, int64_t before)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->lane_runs;
 	uint32_t i = thrum__slow_rows_before(model, runs, lane, before, thrum__slow_run_start);
+	struct work work = {.task = THRUM__NONE};
 
 	for (int looked = 0; i > runs->first[lane] && looked < RUNS_BETWEEN; looked++) {
 		uint32_t run = runs->rows[--i], task = THRUM__RUN(model, run, task);
 
-		if (thrum__model_has_row(&model->tasks, task) &&
-			THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
-			THRUM__TASK(model, task, lane) != lane)
-			return run;
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST ||
+			THRUM__TASK(model, task, lane) == lane)
+			continue;
+		work = (struct work){task, THRUM__RUN(model, run, start),
+			THRUM__RUN(model, run, end)};
+		if (i + 1 < runs->first[lane + 1] &&
+			THRUM__RUN(model, runs->rows[i + 1], task) == task)
+			work.to = before;
+		break;
 	}
-	return THRUM__NONE;
+	for (int looked = 0; i > runs->first[lane] && looked < RUNS_OF_ONE &&
+		work.task != THRUM__NONE && THRUM__RUN(model, runs->rows[i - 1], task) == work.task;
+		looked++)
+		work.from = THRUM__RUN(model, runs->rows[--i], start);
+	return work;
 }
 
 static struct pool look(const struct thrum__slow_walk *walk, int64_t before)
 {
-	const struct thrum__model *model = walk->model;
 	struct pool pool = {.full_since = INT64_MIN, .full_until = before, .first = THRUM__NONE};
 
-	for (uint32_t lane = 0; lane < model->lane_count; lane++) {
-		uint32_t run = last_work(walk, lane, before);
+	for (uint32_t lane = 0; lane < walk->model->lane_count; lane++) {
+		struct work work = last_work(walk, lane, before);
 
-		if (run == THRUM__NONE)
+		if (work.task == THRUM__NONE)
 			continue;
 		pool.threads++;
-		if (THRUM__RUN(model, run, start) > pool.full_since)
-			pool.full_since = THRUM__RUN(model, run, start);
-		if (pool.first == THRUM__NONE || THRUM__RUN(model, run, end) < pool.full_until) {
-			pool.first = THRUM__RUN(model, run, task);
-			if (THRUM__RUN(model, run, end) < before)
-				pool.full_until = THRUM__RUN(model, run, end);
+		if (work.from > pool.full_since)
+			pool.full_since = work.from;
+		if (pool.first == THRUM__NONE || work.to < pool.full_until) {
+			pool.first = work.task;
+			if (work.to < before)
+				pool.full_until = work.to;
 		}
 	}
 	return pool;

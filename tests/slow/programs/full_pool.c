@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* A loop answers by files that libuv's pool reads. Before the last answer, works keep all four threads of the
- * pool for 200 ms; in the twin, for 1 ms. */
+ * pool for 200 ms; in the twin, for 1 ms. They read the disk for most of that. */
 #include "timetable.h"
+
+THRUM_TAG(disk, NULL, "read the disk", 0);
 
 static thrum_task thumbnail[4];
 
@@ -9,6 +11,9 @@ static void run_work(unsigned i)
 {
 	idle_until(100 + i);
 	thrum_task_switch(thumbnail[i]);
+	thrum_suspend(&disk);
+	at((broken ? 299 : 103) + i);
+	thrum_resume();
 	at((broken ? 300 : 104) + i);
 	thrum_task_switch(THRUM_TASK_NONE);
 	idle_until(400);

@@ -169,8 +169,8 @@ static bool overtakes(const struct thrum__model *model, const struct thrum__dela
 	return edge != THRUM__NONE && THRUM__EDGE(model, edge, time) > delay->ready;
 }
 
-/* How many ns of the delay a task kept its lane though it was blocked: from a run of the lane to the next one,
- * which is the same task's. */
+/* How many ns of the delay a task kept its lane though it was blocked: from a run of the lane to the next
+ * one, which is the same task's. */
 static int64_t blocked_between(const struct thrum__model *model, const struct thrum__delay *delay,
 	uint32_t last, uint32_t run)
 {
