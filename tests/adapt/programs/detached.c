@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOMENT 20000 /* us */
+#define MOMENT 60000 /* us */
 #define MANY 300
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
