@@ -176,13 +176,6 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	return true;
 }
 
-/* Whether a wait may look though its record stays. */
-static bool looks_aside(const struct looking *looking)
-{
-	return thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0 ||
-		looking->is_loop;
-}
-
 /* The milliseconds that are left of a time limit; -1: there is none. */
 static int left_of(int limit, uint64_t began)
 {
@@ -222,10 +215,9 @@ static int left_of(int limit, uint64_t began)
 #define LOOK_ASIDE(name, arguments) \
 	{ \
 		uint64_t began = thrum__port_monotonic(); \
-		_Atomic uintptr_t *looker LOOKER = looking.unwritten < 0 && looking.alone < 0 && \
-				!looking.is_loop \
-			? NULL \
-			: thrum__adapt_note_looker(looking.polled, false); \
+		_Atomic uintptr_t *looker LOOKER = thrum__adapt_looks_at_polled(&looking) \
+			? thrum__adapt_note_looker(looking.polled, false) \
+			: NULL; \
 \
 		looks = true; \
 		do { \
@@ -266,7 +258,7 @@ static int left_of(int limit, uint64_t began)
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
-			if (UNLIKELY(looks_aside(&looking)) && !looks && \
+			if (UNLIKELY(thrum__adapt_looks_aside(&looking)) && !looks && \
 				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
 				!thrum__adapt_had_handlers()) \
 				LOOK_ASIDE(name, arguments) \

@@ -226,9 +226,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = next_pause(looking->pause);
-	return (thrum__adapt_has_left() || looking->unwritten >= 0 || looking->alone >= 0 ||
-		       looking->is_loop) &&
-		!thrum__adapt_had_handlers();
+	return thrum__adapt_looks_aside(looking) && !thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

@@ -52,7 +52,7 @@ bool thrum__adapt_looks(const struct looking *);
 /* Looks during the wait, which begins anew if that tells for what it waits. Returns whether it may look
  * again. Keeps errno. */
 bool thrum__adapt_look(struct looking *);
-/* The same during a wait whose record stays: only for what thrum__adapt_has_left says. */
+/* The same during a wait whose record stays: only for what thrum__adapt_looks_aside says. */
 bool thrum__adapt_look_aside(struct looking *);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
@@ -65,6 +65,16 @@ static inline bool thrum__adapt_has_left(void)
 	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed() ||
 		(thrum__adapt_loop_tells &&
 			atomic_load_explicit(&thrum__adapt_looks_gone, memory_order_relaxed));
+}
+/* Whether a wait whose record stays looks at what it polls. */
+static inline bool thrum__adapt_looks_at_polled(const struct looking *looking)
+{
+	return looking->unwritten >= 0 || looking->alone >= 0 || looking->is_loop;
+}
+/* Whether a wait may look though its record stays. */
+static inline bool thrum__adapt_looks_aside(const struct looking *looking)
+{
+	return thrum__adapt_has_left() || thrum__adapt_looks_at_polled(looking);
 }
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);

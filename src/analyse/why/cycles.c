@@ -53,6 +53,7 @@ struct net {
 	uint32_t locks, left, first_lane; /* the numbers of the first nodes of each sort */
 	uint32_t count;                   /* one more than the nodes, as number 0 is FREE */
 	uint32_t *targets, target_count;
+	uint32_t *children, child_count; /* threads of children for which something waits */
 	/* For each node, the nodes that have it as their target. */
 	uint32_t *source_first, *sources;
 	uint32_t *queue, queued; /* nodes that go on, and whose sources are still to be told so */
@@ -124,11 +125,10 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
  * child. */
 static bool is_of_child(const struct net *net, uint32_t task)
 {
-	const struct thrum__analyse_graph *graph = &net->search->graph;
 	uint32_t creator = THRUM__TASK(net->search->model, task, creator);
 
-	for (uint32_t i = 0; i < graph->wait_count; i++)
-		if (graph->waits[i].is_child && graph->waits[i].on == creator)
+	for (uint32_t i = 0; i < net->child_count; i++)
+		if (net->children[i] == creator)
 			return true;
 	return false;
 }
@@ -266,6 +266,22 @@ static void fill_node(struct net *net, uint32_t number, uint32_t at)
 	}
 }
 
+/* Lists the threads of children for which something waits: only traces of several processes have any. */
+static int list_children(struct net *net)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+
+	if (!net->search->model->is_joined)
+		return 0;
+	net->children = malloc(((size_t)graph->wait_count + 1) * sizeof *net->children);
+	if (!net->children)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < graph->wait_count; i++)
+		if (graph->waits[i].is_child)
+			net->children[net->child_count++] = graph->waits[i].on;
+	return 0;
+}
+
 static int make_nodes(struct net *net)
 {
 	const struct thrum__analyse_graph *graph = &net->search->graph;
@@ -282,7 +298,7 @@ static int make_nodes(struct net *net)
 		net->target_count += net->lanes.left[i].count;
 	net->nodes = calloc(net->count, sizeof *net->nodes);
 	net->targets = malloc(((size_t)net->target_count + 1) * sizeof *net->targets);
-	if (!net->nodes || !net->targets)
+	if (!net->nodes || !net->targets || list_children(net) < 0)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 1; i < net->count; i++) {
 		fill_node(net, i, at);
@@ -604,6 +620,7 @@ int thrum__why_find_cycles(struct thrum__search *search)
 	thrum__why_lanes_free(&net.lanes);
 	free(net.nodes);
 	free(net.targets);
+	free(net.children);
 	free(net.source_first);
 	free(net.sources);
 	free(net.queue);

@@ -140,31 +140,30 @@ static bool is_by_pool(const struct thrum__search *search, const struct pool *po
 	return edge != THRUM__NONE && is_in(pool, THRUM__EDGE(search->model, edge, from));
 }
 
-/* Whether a task like this one ran on a lane that isn't blocked by the pool: then others run such tasks. */
-static bool is_run_by_others(const struct thrum__search *search, const struct pool *pool,
-	uint32_t queued)
+/* Sets is_run[key] for the peers of tasks that ran on a lane that the pool doesn't block: others run
+ * these. */
+static void find_run_by_others(const struct thrum__search *search, const struct pool *pool,
+	bool *is_run)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t key = thrum__why_peers_key(&search->peers, queued);
 
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t key = thrum__why_peers_key(&search->peers, task);
 		uint32_t run = THRUM__TASK(model, task, run), i = 0;
 
-		if (!thrum__model_has_row(&model->runs, run) ||
-			thrum__why_peers_key(&search->peers, task) != key)
+		if (key == THRUM__NONE || !thrum__model_has_row(&model->runs, run))
 			continue;
 		while (i < pool->count && pool->lanes[i] != THRUM__RUN(model, run, lane))
 			i++;
-		if (i == pool->count)
-			return true;
+		is_run[key] |= i == pool->count;
 	}
-	return false;
 }
 
 /* The first task that is queued: one that the pool itself queued, or one unlike those that block it, if there
  * is one. NONE: there is no task at all. */
-static uint32_t find_queued(const struct thrum__search *search, const struct pool *pool)
+static uint32_t find_queued(const struct thrum__search *search, const struct pool *pool,
+	const bool *is_run)
 {
 	const struct thrum__model *model = search->model;
 	unsigned sorts = THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE;
@@ -175,7 +174,7 @@ static uint32_t find_queued(const struct thrum__search *search, const struct poo
 
 		if (!is_queued(model, task) ||
 			model->end - THRUM__TASK(model, task, created) < LONG ||
-			is_run_by_others(search, pool, task))
+			(key != THRUM__NONE && is_run[key]))
 			continue;
 		if (key != thrum__why_peers_key(&search->peers, pool->tasks[0]) ||
 			is_by_pool(search, pool, task))
@@ -263,6 +262,7 @@ static int find(struct thrum__search *search, bool is_early)
 	const struct thrum__model *model = search->model;
 	struct pool pool;
 	uint32_t *threads, queued;
+	bool *is_run;
 
 	if (!find_threads(search, &pool))
 		return 0;
@@ -271,7 +271,12 @@ static int find(struct thrum__search *search, bool is_early)
 			(is_early && !is_unserved(search, pool.tasks[i])) ||
 			!is_left_to_pool(search, &pool, pool.tasks[i]))
 			return 0;
-	queued = find_queued(search, &pool);
+	is_run = calloc((size_t)search->peers.keys.count + 1, sizeof *is_run);
+	if (!is_run)
+		return -THRUM_E_MEMORY;
+	find_run_by_others(search, &pool, is_run);
+	queued = find_queued(search, &pool, is_run);
+	free(is_run);
 	if (queued == THRUM__NONE || *thrum__cause(search, queued) < search->findings->count ||
 		((is_early || is_of_glib(model, &pool)) && !is_by_pool(search, &pool, queued)))
 		return 0;

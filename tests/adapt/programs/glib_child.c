@@ -87,15 +87,21 @@ static gpointer write_some(gpointer data)
 	return data;
 }
 
-static void run_open(void)
+/* The main loop waits for the end of a pipe, and a thread writes to it, or closes it. */
+static void run_pipe(GThreadFunc writer)
 {
 	GThread *thread;
 
 	g_unix_open_pipe(ends, FD_CLOEXEC, NULL);
 	g_unix_fd_add(ends[0], G_IO_IN | G_IO_HUP, on_data, NULL);
-	thread = g_thread_new("writer", write_some, NULL);
+	thread = g_thread_new("writer", writer, NULL);
 	g_main_loop_run(loop);
 	g_thread_join(thread);
+}
+
+static void run_open(void)
+{
+	run_pipe(write_some);
 }
 
 /* The child, which waits for input, gets the writing end, too. */
@@ -175,13 +181,7 @@ static gpointer close_later(gpointer data)
 
 static void run_later(void)
 {
-	GThread *thread;
-
-	g_unix_open_pipe(ends, FD_CLOEXEC, NULL);
-	g_unix_fd_add(ends[0], G_IO_IN | G_IO_HUP, on_data, NULL);
-	thread = g_thread_new("closer", close_later, NULL);
-	g_main_loop_run(loop);
-	g_thread_join(thread);
+	run_pipe(close_later);
 }
 
 int main(int count, char **arguments)
