@@ -15,7 +15,7 @@ static struct thrum_promise *answer(struct thrum_loop *loop, void *value, void *
 
 static struct thrum_promise *ask(struct thrum_loop *loop)
 {
-	return thrum_promise_bind(thrum_sleep(loop, 1), answer, NULL, NULL);
+	return thrum_promise_bind(thrum_promise_pause(loop), answer, NULL, NULL);
 }
 
 static struct thrum_promise *try_again(struct thrum_loop *, const struct thrum_failure *, void *);

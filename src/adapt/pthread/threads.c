@@ -23,15 +23,14 @@ REAL(nanosleep)
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
 /*
- * A new thread's function. The thread notes its task under its handle when it begins. Its creator does
- * so, too, since the thread may be joined before it runs. But the memory for the handle is surely the
- * creator's only until the thread runs.
+ * A new thread's function. The thread or its creator notes its task under its handle, whichever comes first:
+ * the thread may be joined before it runs, or be named as soon as it was created. The other one waits
+ * for that, and frees this.
  */
 enum start_state {
 	START_NEW,
-	START_BEGUN,  /* by the thread; the creator frees it */
-	START_NOTING, /* the creator reads the handle, and the thread waits */
-	START_NOTED   /* the thread frees it */
+	START_NOTING,
+	START_NOTED
 };
 struct start {
 	union {
@@ -92,6 +91,24 @@ static void wait_a_little(void)
 	pthread_setcancelstate(before, NULL);
 }
 
+/* Returns false if the other one has noted the task. The memory for the handle is surely the creator's only
+ * until the thread runs: so it isn't read then. */
+static bool note_first(struct start *start, const pthread_t *handle, thrum_task task)
+{
+	int state = START_NEW;
+
+	if (!atomic_compare_exchange_strong(&start->state, &state, START_NOTING)) {
+		while (atomic_load(&start->state) == START_NOTING)
+			wait_a_little();
+		give_start(start);
+		return false;
+	}
+	thrum__adapt_object_note(KEY_OF_HANDLE(*handle), task);
+	/* The other one may free it from now on. */
+	atomic_store(&start->state, START_NOTED);
+	return true;
+}
+
 static struct start begin_thread(void *argument)
 {
 	struct start *given = argument;
@@ -99,7 +116,7 @@ static struct start begin_thread(void *argument)
 		.argument = given->argument,
 		.task = given->task,
 		.is_pools = given->is_pools};
-	int state = START_NEW;
+	pthread_t handle = pthread_self();
 
 	/* The program knows the thread by the recorder's task for it. */
 	if (thrum__adapt_is_beside) {
@@ -109,18 +126,14 @@ static struct start begin_thread(void *argument)
 	} else {
 		thrum_task_switch(start.task);
 	}
-	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {
-		while (atomic_load(&given->state) == START_NOTING)
-			wait_a_little();
-		give_start(given);
-	}
+	if (!note_first(given, &handle, start.task) && thrum__adapt_is_beside)
+		thrum__adapt_object_note(KEY_OF_HANDLE(handle), start.task);
 	struct thread *self = thrum__adapt_thread_begin(start.task);
 
 	if (self) {
 		self->tells = start.is_pools && thrum__adapt_is_beside;
 		atomic_store(&self->is_idle, start.is_pools);
 	}
-	thrum__adapt_object_note(KEY_OF_HANDLE(pthread_self()), start.task);
 	return start;
 }
 
@@ -223,16 +236,11 @@ static struct start *make_start(const void *routine, void *argument, const void 
 /* The thread was created, or not. */
 static void end_start(struct start *start, bool is_created, const pthread_t *thread)
 {
-	int state = START_NEW;
-
-	if (!is_created)
-		thrum_task_cancel(start->task);
-	else if (atomic_compare_exchange_strong(&start->state, &state, START_NOTING)) {
-		thrum__adapt_object_note(KEY_OF_HANDLE(*thread), start->task);
-		/* The thread may free it from now on. */
-		atomic_store(&start->state, START_NOTED);
+	if (is_created) {
+		note_first(start, thread, start->task);
 		return;
 	}
+	thrum_task_cancel(start->task);
 	give_start(start);
 }
 
