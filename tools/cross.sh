@@ -4,13 +4,14 @@
 # Debian's compilers, and for musl (aarch64, armv7, riscv64, i686, musl; all by default), into
 # build-cross/PROCESSOR, without optional libraries. Runs the tests of the rooms below the analyses
 # under QEMU. Reads the recording that each of them makes with this machine's command (of the build
-# folder BUILD), and the other way. OPTIONS go to `meson setup` when a folder is new. A processor
-# without its compiler or QEMU is skipped. Ends with the line "N passed, N failed". With UNTIL=configure or
+# folder BUILD), and the other way. OPTIONS go to `meson setup` when a folder is new, TESTS to `meson test`. A
+# processor without its compiler or QEMU is skipped. Ends with the line "N passed, N failed". With UNTIL=configure or
 # UNTIL=build it goes no further than that.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 [[ $# != 0 ]] || set -- aarch64 armv7 riscv64 i686 musl
 read -r -a options <<<"${OPTIONS:-}"
+read -r -a tests <<<"${TESTS:-}"
 build=${BUILD:-build}
 until=${UNTIL:-test}
 passed=0 failed=0 skipped=0
@@ -109,7 +110,7 @@ run() {
 		return
 	fi
 	[[ $until == test ]] || return
-	python3 tools/test "$folder" --suite portable | tee "$log"
+	python3 tools/test "$folder" --suite portable "${tests[@]}" | tee "$log"
 	line=$(tail -n 1 "$log")
 	if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
 		passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sanitizer.h"
 #include "thrum_helper.h"
 
 #define START 1000000u
@@ -166,14 +167,13 @@ static void reads_the_specimen(void **state)
 	recording_finish(&specimen.recording);
 }
 
-/* The next size at which to cut: each one. Only a look for races between threads, of which there is
- * one, leaves most zeros out, as it would take minutes. */
+/* The next size at which to cut: each one. Without the sanitizer that sees a read behind the end, most zeros
+ * are left out. */
 static uint64_t next_cut(const struct specimen *specimen, uint64_t size)
 {
 	static const uint8_t zeros[61];
-	const char *sanitizer = getenv("SANITIZE");
 
-	if (sanitizer && strcmp(sanitizer, "thread") == 0 && size + sizeof zeros < specimen->size &&
+	if (!has_sanitizer("address") && size + sizeof zeros < specimen->size &&
 		memcmp(specimen->recording.bytes + size, zeros, sizeof zeros) == 0)
 		return size + sizeof zeros;
 	return size + 1;
@@ -220,8 +220,11 @@ static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint
 
 	assert_non_null(bytes);
 	memcpy(bytes, specimen->recording.bytes, specimen->size);
+	/* A look for races between threads, of which there is one, would take minutes. */
+	unsigned step = has_sanitizer("thread") ? 5 : 1;
+
 	for (uint64_t byte = offset; byte < offset + size; byte++) {
-		for (unsigned bit = 0; bit < 8; bit++) {
+		for (unsigned bit = byte % step; bit < 8; bit += step) {
 			bytes[byte] ^= (uint8_t)(1u << bit);
 			bool opened = read_marks(specimen, bytes, specimen->size, seen);
 

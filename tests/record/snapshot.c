@@ -17,6 +17,7 @@
 
 #include "format/format.h"
 #include "numbers_helper.h"
+#include "sanitizer.h"
 
 #define THREADS 4
 
@@ -59,6 +60,7 @@ static void take_some(uint64_t size)
 	const char *file = scratch("snapshot.thrum");
 	uint32_t before[THREADS];
 	pthread_t threads[THREADS];
+	int times = has_sanitizer("thread") ? 3 : 10;
 
 	assert_int_equal(thrum_start(&(struct thrum_config){.file = scratch("recording.thrum"),
 				 .size = size}),
@@ -71,7 +73,7 @@ static void take_some(uint64_t size)
 	for (int i = 0; i < THREADS; i++)
 		while (!atomic_load(&done[i]))
 			usleep(100);
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < times; i++) {
 		assert_int_equal(thrum_snapshot(file), 0);
 		check(file, before, false);
 	}
