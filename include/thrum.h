@@ -452,7 +452,7 @@ THRUM__INLINE void thrum_span_begin(struct thrum_tag *tag);
 THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
 
 /* Records that nothing runs on this lane from now on; the task that was entered, if any, is
- * blocked. The reason is one of the four below or a tag of the program's own; a NULL reason is
+ * blocked. The reason is one of those below or a tag of the program's own; a NULL reason is
  * ignored. Suspends don't nest: a second one takes the place of the first, and one thrum_resume ends
  * it. A loop that sleeps until something comes from outside says THRUM_WAIT_FOR_WORK, also in poll(-1).
  * One that watches nothing any more, and has no timer, though tasks are pending, says
@@ -463,9 +463,12 @@ THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
 THRUM__INLINE void thrum_resume(void);
 
 #define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work) /* the loop waits for events */
-#define THRUM_SUSPENDED (&thrum__suspended)         /* the machine or the guest sleeps */
-#define THRUM_HIBERNATED (&thrum__hibernated)       /* the machine was saved to disk */
-#define THRUM_DEADLOCKED (&thrum__deadlocked)       /* nothing is left that could wake the loop */
+#define THRUM_BLOCKED (&thrum__blocked)             /* in a call that another task ends: a lock */
+#define THRUM_BLOCKED_FOR_A_TIME (&thrum__blocked_for_a_time) /* the same with a limit; a sleep */
+#define THRUM_BLOCKED_OUTSIDE (&thrum__blocked_outside) /* in a call that the outside ends: a read */
+#define THRUM_SUSPENDED (&thrum__suspended)             /* the machine or the guest sleeps */
+#define THRUM_HIBERNATED (&thrum__hibernated)           /* the machine was saved to disk */
+#define THRUM_DEADLOCKED (&thrum__deadlocked)           /* nothing is left that could wake the loop */
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
@@ -599,6 +602,11 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 		name, NULL, 0, 0, 0 \
 	}
 static struct thrum_tag thrum__wait_for_work __attribute__((unused)) = THRUM__TAG("wait for work");
+static struct thrum_tag thrum__blocked __attribute__((unused)) = THRUM__TAG("blocked");
+static struct thrum_tag thrum__blocked_for_a_time __attribute__((unused)) =
+	THRUM__TAG("blocked for a time");
+static struct thrum_tag thrum__blocked_outside __attribute__((unused)) =
+	THRUM__TAG("blocked by the outside");
 static struct thrum_tag thrum__suspended __attribute__((unused)) = THRUM__TAG("suspended");
 static struct thrum_tag thrum__hibernated __attribute__((unused)) = THRUM__TAG("hibernated");
 static struct thrum_tag thrum__deadlocked __attribute__((unused)) = THRUM__TAG("deadlocked");

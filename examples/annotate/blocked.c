@@ -11,7 +11,7 @@ static void account_lock(struct account *account)
 {
 	if (pthread_mutex_trylock(&account->mutex)) {
 		thrum_task_wait(thrum_task_current(), account->task);
-		thrum_suspend(THRUM_WAIT_FOR_WORK);
+		thrum_suspend(THRUM_BLOCKED);
 		pthread_mutex_lock(&account->mutex);
 		thrum_resume();
 	}

@@ -16,7 +16,7 @@ static void event_wait(struct event *event)
 
 	event->waiters++;
 	thrum_task_wait(self, event->task);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum_suspend(THRUM_BLOCKED);
 	pthread_cond_wait(&event->happened, &event->mutex);
 	thrum_resume();
 	thrum_task_read(self, event->task);

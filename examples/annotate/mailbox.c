@@ -15,7 +15,7 @@ struct queue {
 static void queue_wait(struct queue *queue)
 {
 	thrum_task_wait(thrum_task_current(), queue->task);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum_suspend(THRUM_BLOCKED);
 	pthread_cond_wait(&queue->changed, &queue->mutex);
 	thrum_resume();
 }

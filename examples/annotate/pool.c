@@ -59,7 +59,7 @@ static void pool_wait(struct job *job)
 
 	pthread_mutex_lock(&mutex);
 	thrum_task_wait(self, job->task);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum_suspend(THRUM_BLOCKED);
 	while (!job->done)
 		pthread_cond_wait(&changed, &mutex);
 	thrum_resume();

@@ -14,7 +14,7 @@ static void shared_lock(struct shared *shared, bool to_write)
 	if (to_write ? pthread_rwlock_trywrlock(&shared->lock)
 		     : pthread_rwlock_tryrdlock(&shared->lock)) {
 		thrum_task_wait(self, shared->task);
-		thrum_suspend(THRUM_WAIT_FOR_WORK);
+		thrum_suspend(THRUM_BLOCKED);
 		if (to_write)
 			pthread_rwlock_wrlock(&shared->lock);
 		else

@@ -15,7 +15,7 @@ static void places_take(struct places *places)
 
 	if (sem_trywait(&places->semaphore)) {
 		thrum_task_wait(self, places->task);
-		thrum_suspend(THRUM_WAIT_FOR_WORK);
+		thrum_suspend(THRUM_BLOCKED);
 		while (sem_wait(&places->semaphore))
 			continue;
 		thrum_resume();

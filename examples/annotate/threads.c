@@ -35,7 +35,7 @@ static void worker_start(struct worker *worker)
 static void worker_join(struct worker *worker)
 {
 	thrum_task_wait(thrum_task_current(), worker->task);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum_suspend(THRUM_BLOCKED);
 	pthread_join(worker->thread, NULL);
 	thrum_resume();
 	thrum_task_read(thrum_task_current(), worker->task);

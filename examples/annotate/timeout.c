@@ -34,7 +34,7 @@ static bool event_wait_for(struct event *event, int64_t ns)
 	thrum_task_wait(either, event->task);
 	thrum_task_wait(either, timer);
 	thrum_task_wait(self, either);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum_suspend(THRUM_BLOCKED_FOR_A_TIME);
 	came = !pthread_cond_timedwait(&event->happened, &event->mutex, &until);
 	thrum_resume();
 	thrum_task_read(either, came ? event->task : timer);
