@@ -247,6 +247,31 @@ static bool ending_wait(struct thrum__search *search, uint32_t task, struct thru
 	return true;
 }
 
+/* If a thread's own task waits for nothing, but another task is blocked on the thread, sets *wait to lead to
+ * that one. */
+static bool thread_wait(const struct thrum__search *search, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = THRUM__TASK(model, task, lane), on;
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__analyse_task_is_lane(model, task) || lane >= model->lane_count)
+		return false;
+	on = thrum__why_task_of_lane(&model->lanes[lane]);
+	if (on == task || !thrum__analyse_task_is_pending(model, on))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, on);
+	if (waits.count == 0 || !thrum__why_is_blocked(model, on, &waits.waits[0]) ||
+		!thrum__why_thread_rests_for(model, on, "blocked"))
+		return false;
+	*wait = (struct thrum__analyse_wait){.on = on,
+		.next = on,
+		.edge = THRUM__NONE,
+		.since = waits.waits[0].since};
+	return true;
+}
+
 static int push_link(struct thrum__why_path *path, const struct thrum__why_link *link)
 {
 	if (path->length == path->room) {
@@ -286,7 +311,8 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		if (thrum__analyse_task_is_object(model, at))
 			link.is_served = serving_wait(search, at, waiter, &link.wait);
 		if (!link.is_served && !next_wait(search, at, &link.wait)) {
-			link.is_served = ending_wait(search, at, &link);
+			link.is_served = thread_wait(search, at, &link.wait) ||
+				ending_wait(search, at, &link);
 			if (!link.is_served)
 				break;
 		}
