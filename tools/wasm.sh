@@ -16,7 +16,7 @@ make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
 # The page has to be small: this takes a tenth off the module. The stack lies lowest, so that its last
 # KiB, which a program needs only just before it overflows, counts as unused.
 if command -v wasm-opt >/dev/null; then
-	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz --converge \
+	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz \
 		--enable-sign-ext --enable-nontrapping-float-to-int --enable-bulk-memory \
 		"$folder/core.wasm" -o "$folder/core.wasm"
 else

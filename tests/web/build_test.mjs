@@ -5,7 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { hanging, page, thrum, viewer } from "./fixtures.mjs";
 import { expect, here, same, test, until } from "./harness.mjs";
-import { opened } from "./page.mjs";
+import { opened, shown } from "./page.mjs";
 
 test("the page without data has at most 370 kB", async () => {
   const { size } = statSync(viewer());
@@ -28,6 +28,17 @@ test("the page allows itself nothing but its own scripts", async (open) => {
     !/unsafe-inline|unsafe-eval'(?<!wasm-unsafe-eval')|https?:|connect-src|\*/.test(policy),
     policy,
   );
+});
+
+test("the page is UTF-8, whatever a server calls it", async (open) => {
+  const blank = await open(viewer());
+  const view = await blank.context().newPage();
+  const contentType = "text/html; charset=iso-8859-1";
+  await view.route("**/*", (route) =>
+    route.fulfill({ contentType, body: readFileSync(page(hanging())) }),
+  );
+  await view.goto(blank.url());
+  await shown(view);
 });
 
 const without = (name, script, wanted) =>

@@ -3,7 +3,7 @@
 // policy names their hashes, so nothing else can be started this way.
 
 import { isAble } from "./page-able";
-import { fromBase93, gunzip } from "./unpack";
+import { fromText, gunzip } from "./unpack";
 
 interface Bundle {
   body: string;
@@ -20,7 +20,7 @@ function add(name: "style" | "script", text: string): void {
 
 async function boot(): Promise<void> {
   const element = document.getElementById("bundle")!;
-  const bytes = await gunzip(fromBase93((element.textContent ?? "").trim()));
+  const bytes = await gunzip(fromText(element.textContent ?? ""));
   const { body, style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
   element.remove();
   document.body.prepend(...new DOMParser().parseFromString(body, "text/html").body.childNodes);

@@ -16,7 +16,7 @@ import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails, showFinding } from "./panel-document";
 import { makeTables } from "./panel-tables";
-import { fromBase93 } from "./unpack";
+import { fromText } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
 let coarse: HTMLCanvasElement | undefined; // while a trace is read
@@ -47,7 +47,7 @@ function begin() {
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
   // Made bytes while the worker starts, to save time.
-  const packed = fromBase93((byId("core").textContent ?? "").trim());
+  const packed = fromText(byId("core").textContent ?? "");
   post({ is: "core", packed }, [packed.buffer]);
 }
 

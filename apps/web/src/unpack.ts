@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // Unpacks the data embedded in a page, which is text. Traces are gzip in base64, common formats; the
-// page itself, which has to be small, is in base 93, and its core is LZMA (worker-core.ts).
+// page itself, which has to be small, is in denser text, and its core is LZMA (worker-core.ts).
 
 declare global {
   interface Uint8ArrayConstructor {
@@ -17,24 +17,23 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The digits are "!" … "~" without "<", which could end a script element. Two of them are 14 bits, the
- * lowest first, if the lower 13 are less than 93² - 2¹³; else they are 13 bits. The first digit is the
+ * Each character stands for bits, the highest first, and is one of 128 beginnings of 7 bits: " " … "~"
+ * is a beginning; U+00C0 … U+07FF are 29 beginnings with 6 bits more each, and U+3800 … U+D7FF are 5 with
+ * 13 bits more. "~" takes the place of "<", which could end a script element. The first character is the
  * number of excess bytes at the end.
  */
-export function fromBase93(text: string): Uint8Array<ArrayBuffer> {
-  const digit = (at: number) => {
-    const code = text.charCodeAt(at) - 33;
-    return code > 27 ? code - 1 : code;
-  };
-  const bytes = new Uint8Array(text.length);
+export function fromText(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length * 2);
   let size = 0;
-  for (let at = 1, bits = 0, count = 0; at < text.length; at += 2) {
-    const pair = digit(at) + 93 * digit(at + 1);
-    bits |= pair << count;
-    count += (pair & 8191) < 457 ? 14 : 13;
-    for (; count > 7; count -= 8, bits >>= 8) bytes[size++] = bits;
+  for (let at = 1, bits = 0, count = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 127) bits = (bits << 7) | (code < 126 ? code - 32 : 28);
+    else if (code < 2048) bits = (bits << 13) | ((94 << 6) + code - 0xc0);
+    else bits = (bits << 20) | ((123 << 13) + code - 0x3800);
+    count += code < 127 ? 7 : code < 2048 ? 13 : 20;
+    while (count > 7) bytes[size++] = bits >> (count -= 8);
   }
-  return bytes.subarray(0, size - digit(0));
+  return bytes.subarray(0, size - Number(text[0]));
 }
 
 /** Unpacks gzip. A Blob would be simpler, but its bytes would go to another process and back. */
