@@ -457,21 +457,6 @@ static bool may_come(const struct thrum__search *search, const struct thrum__why
 		!thrum__why_is_broken_timer(search, path);
 }
 
-/* Whether nobody has done anything with a condition or semaphore but wait for it. */
-static bool is_untouched(const struct thrum__model *model, uint32_t object)
-{
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-
-	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
-		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
-			return false;
-	return edge == THRUM__NONE;
-}
-
 /* Whether a lock that no task holds may have gone to another program, or what nobody signalled so far may be
  * signalled by one, or by a signal's handler. */
 static bool may_be_elsewhere(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -484,124 +469,11 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 
 	return ((THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
 			!(lock && lock->count > 0)) ||
-		       is_untouched(model, path->leaf)) &&
+		       thrum__why_is_untouched(model, path->leaf)) &&
 		thrum__model_has_row(&model->runs, run) &&
 		thrum__why_rests_for(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
 			"blocked by the outside");
-}
-
-/* Whether a thread waits for something that others than the program may end: also for a pipe into which
- * a signal's handler may write. */
-static bool is_open_wait(const struct thrum__model *model, uint32_t row)
-{
-	return thrum__why_rests_for(model, row, "blocked by the outside") ||
-		thrum__why_rests_for(model, row, "wait for work outside");
-}
-
-/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
-static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
-	uint32_t thread)
-{
-	const struct thrum__model *model = search->model;
-	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
-	uint32_t row = thrum__why_resting(model, lane);
-
-	if (waits.count == 0)
-		return is_open_wait(model, row) ||
-			thrum__why_rests_for(model, row, "wait for work");
-	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
-	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
-	case THRUM_KIND_HANDLE: return true;
-	case THRUM_KIND_STREAM: return is_open_wait(model, row);
-	default: return false;
-	}
-}
-
-/* Whether a lane has waited for a time, or for the outside, and gone on. */
-static bool has_heard(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	uint32_t row = thrum__why_resting(model, lane);
-
-	for (uint32_t i = 0; i < SUSPENSIONS_BACK; i++) {
-		if (row == THRUM__NONE || row-- == 0)
-			return false;
-		if (!thrum__model_has_row(&model->suspensions, row))
-			return true;
-		if (&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
-			return true;
-	}
-	return true;
-}
-
-/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
- * are too many tasks to tell. */
-static bool is_like_signalled(struct thrum__search *search, uint32_t object)
-{
-	const struct thrum__model *model = search->model;
-
-	THRUM__EACH_TASK (model, task) {
-		if (search->budget == 0)
-			return true;
-		search->budget--;
-		if (thrum__analyse_task_is_object(model, task) && task != object &&
-			thrum__why_is_alike(search, task, object) && !is_untouched(model, task))
-			return true;
-	}
-	return false;
-}
-
-/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
- * those who wait for the outside may, however often something came from there: it needn't have been for this
- * one. */
-static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
-{
-	const struct thrum__why_servers none = {.is_whole = true};
-
-	return THRUM__TASK(search->model, link->task, kind) == THRUM_KIND_THREAD &&
-		is_untouched(search->model, link->wait.on) &&
-		thrum__why_not_again(search, link, &none).kind < 0 &&
-		!is_like_signalled(search, link->wait.on);
-}
-
-/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
- * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
-static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
-	uint32_t server = thrum__why_actor(model, signal);
-	bool is_new = is_untouched(model, object);
-
-	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
-
-		if (!thrum__analyse_task_is_pending(model, thread) ||
-			!is_outside(search, lane, thread))
-			continue;
-		if (is_unasked)
-			return true;
-		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
-				     "blocked by the outside") &&
-					!has_heard(model, lane)
-			   : THRUM__TASK(model, thread, creator) == server &&
-					THRUM__TASK(model, thread, created) >=
-						THRUM__EDGE(model, signal, time))
-			return true;
-	}
-	return false;
-}
-
-/* The same, of an object of a circle. */
-static bool has_circle_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
-{
-	for (uint32_t i = path->circle; i < path->length; i++)
-		if (path->links[i].is_served &&
-			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
-			has_newcomer(search, path->links[i].task, false))
-			return true;
-	return false;
 }
 
 /* Whether a thread waits for events of the outside, as its recorder says. */
@@ -635,7 +507,7 @@ static bool is_open_link(const struct thrum__model *model, const struct thrum__w
 
 	return !link->is_served && THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
 		!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
-		is_open_wait(model,
+		thrum__why_is_open_wait(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
 }
 
@@ -663,10 +535,10 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return true;
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
-			is_open_circle(model, path) || has_circle_newcomer(search, path);
+			is_open_circle(model, path) || thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
-			has_newcomer(search, leaf, last && is_unasked(search, last));
+			thrum__why_has_newcomer(search, path);
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))
