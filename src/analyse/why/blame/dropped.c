@@ -60,8 +60,8 @@ static bool has_begun(const struct thrum__model *model, uint32_t task, uint32_t 
 	return first_made(model, task, run) != THRUM__NONE;
 }
 
-/* Whether a task did nothing in its last run but end, and look for work under a lock: no act on others, and no
- * note, such as that a timer is due. */
+/* Whether a task did nothing in its last run but end, and look for work under a lock: no act on others, and
+ * no note, such as that a timer is due. */
 static bool is_without_effect(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(model, task, run), edge = THRUM__TASK(model, task, edge_out);
@@ -452,9 +452,8 @@ static bool has_asked(const struct thrum__model *model, const struct thrum__why_
 	return false;
 }
 
-/* The first connection that a loop made since a wait began, if nothing was sent as it was there, but something
- * with one to the same address before; or the question that the waiter handed to `asked`. The other side waits
- * for it. */
+/* The first connection that a loop made since a wait began, if nothing was sent as it was there, but with one
+ * to the same address before; or the waiter's question was. The other side waits for it. */
 static struct thrum__why_dropped first_unused(const struct thrum__search *search, uint32_t lane,
 	const struct thrum__why_link *link)
 {

@@ -374,9 +374,55 @@ static bool is_kept(const struct thrum__search *search, const struct thrum__why_
 		!thrum__why_is_lasting(search->model, path->leaf);
 }
 
+/* Whether a task that should resolve has waited for long for a lock that another one holds. */
+static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_t holder)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+		struct thrum__analyse_waits waits;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) ||
+			!thrum__analyse_task_is_pending(model, task))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 && waits.waits[0].on == lock &&
+			waits.waits[0].next == holder &&
+			model->end - waits.waits[0].since >= THRUM__SOON_OUTSIDE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a task waits for long while it holds a lock that is wanted: for far longer than anybody held it
+ * before, if nothing is lost of what tells that. */
+static bool keeps_lock(const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, link->task, edge_out);
+
+	if (model->end - link->wait.since < THRUM__SOON_OUTSIDE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		uint32_t lock = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
+			THRUM__TASK(model, lock, kind) == THRUM_KIND_LOCK &&
+			is_wanted(search, lock, link->task) &&
+			(thrum__why_is_held_long(model, lock) ||
+				search->gap > THRUM__TASK(model, lock, created)))
+			return true;
+	}
+	return false;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
- * or a waiter that is far older than its peers became, shows that it should come. */
-static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
+ * or a waiter that is far older than its peers became, or that keeps a lock, shows that it should come. */
+static bool is_idle_handle(const struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
@@ -395,8 +441,13 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 			thrum__why_peers_is_young(&search->peers, last->task);
 	if (path->is_marked && thrum__why_peers_lateness(&search->peers, last->task) > FAR_TOO_LATE)
 		return false;
-	return thrum__why_peer_evidence(search, last->task) == THRUM__EVIDENCE_NONE &&
-		thrum__why_peer_evidence(search, path->victim) == THRUM__EVIDENCE_NONE;
+	if (thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
+		thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE)
+		return false;
+	if (!keeps_lock(search, last))
+		return true;
+	path->is_soon = true; /* it may still come */
+	return false;
 }
 
 /* Whether a task looks again and again, with a fresh timer each time: it or the victim is far older
