@@ -243,7 +243,8 @@ static void a_new_connection_is_left_unused(void **state)
 static void tell_ask(int time, bool asks, bool is_answered)
 {
 	if (asks)
-		story_tell("%d" MS "@2 ready 40 30\n", time);
+		story_tell("%d" MS "@2 ready 40 30\n%d" MS "switch 30\n%d" MS "switch 1\n", time,
+			time, time);
 	story_tell("%d" MS "@2 wait 40 3 =7\n%d" MS "@2 suspend \"blocked\n", time, time);
 	if (is_answered)
 		story_tell("%d" MS "switch 31\n%d" MS "signal 31 3 =1\n%d" MS "switch 1\n%d" MS

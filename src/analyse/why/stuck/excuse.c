@@ -390,8 +390,7 @@ static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_
 			!thrum__analyse_task_is_pending(model, task))
 			continue;
 		waits = thrum__analyse_graph_waits(&search->graph, task);
-		if (waits.count > 0 && waits.waits[0].on == lock &&
-			waits.waits[0].next == holder &&
+		if (waits.count > 0 && waits.waits[0].on == lock && waits.waits[0].next == holder &&
 			model->end - waits.waits[0].since >= THRUM__SOON_OUTSIDE)
 			return true;
 	}
