@@ -52,6 +52,7 @@ enum step_text {
 	WAITS_FOR_UNKNOWN,
 	FAILED_NOTHING,
 	SENDS_NOTHING,
+	SENDS_NOT_AGAIN,
 	STEP_TEXTS,
 };
 
@@ -188,6 +189,9 @@ static const struct {
 	[SENDS_NOTHING] = {"Ends, and sends nothing",
 		"others like it sent something then, such as “$o”",
 		"$t ends and sends nothing; others like it sent something then, such as $o."},
+	[SENDS_NOT_AGAIN] = {"Ends, and sends nothing",
+		"“$o” sent something before, and got no answer",
+		"$t ends and sends nothing; $o sent something before, and got no answer."},
 	[THRUM__STEP_SKIPS] = {"Goes on once without a signal for “$o”",
 		"it gave one the $x other times",
 		"$t goes on once without a signal for $o; it gave one the $x other times."},
@@ -301,7 +305,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
 	case THRUM__STEP_BEGINS_NOTHING:
-		return finding->steps[i].more > 1    ? SENDS_NOTHING
+		return finding->steps[i].more > 2    ? SENDS_NOT_AGAIN
+			: finding->steps[i].more > 1 ? SENDS_NOTHING
 			: finding->steps[i].more > 0 ? FAILED_NOTHING
 						     : kind;
 	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;

@@ -243,7 +243,8 @@ static void a_new_connection_is_left_unused(void **state)
 static void tell_ask(int time, bool asks, bool is_answered)
 {
 	if (asks)
-		story_tell("%d" MS "@2 ready 40 30\n", time);
+		story_tell("%d" MS "@2 ready 40 30\n%d" MS "switch 30\n%d" MS "switch 1\n", time,
+			time, time);
 	story_tell("%d" MS "@2 wait 40 3 =7\n%d" MS "@2 suspend \"blocked\n", time, time);
 	if (is_answered)
 		story_tell("%d" MS "switch 31\n%d" MS "signal 31 3 =1\n%d" MS "switch 1\n%d" MS
@@ -253,6 +254,8 @@ static void tell_ask(int time, bool asks, bool is_answered)
 
 struct resend {
 	bool is_sent, is_idle, is_later, is_open;
+	bool is_other; /* another one sends the question, and none as it connects */
+	bool is_unsent;
 };
 
 static void tell_resend(const struct resend *resend)
@@ -261,11 +264,16 @@ static void tell_resend(const struct resend *resend)
 	story_tell("0 create 1 30 handle\n0 label 30 \"async ask\n0 create 1 31 handle\n"
 		   "0 label 31 \"read on_data\n0 @2 create - 40 thread\n0 @2 switch 40\n");
 	tell_connect(11, 1, "10.0.0.1:80, then on_connect",
-		"2" MS "link-send 11 \"first\n2" MS "@1 link-receive 9 \"first\n");
+		resend->is_other ? "2" MS "label 9 \"nobody\n"
+				 : "2" MS "link-send 11 \"first\n2" MS
+				   "@1 link-receive 9 \"first\n");
 	for (int i = 0; i < 5; i++)
 		tell_ask(3 + 2 * i, !resend->is_idle, true);
 	if (!resend->is_later)
 		tell_ask(15, !resend->is_idle, false);
+	if (resend->is_other && !resend->is_unsent)
+		story_tell("15" MS "switch 30\n15" MS "link-send 30 \"asked\n15" MS
+			   "switch 1\n15" MS "@1 link-receive 9 \"asked\n");
 	story_tell("16" MS "switch 31\n%s16" MS "switch 1\n",
 		resend->is_open ? "" : "16" MS "resolve 31 31\n");
 	if (resend->is_later)
@@ -302,8 +310,9 @@ static bool is_told(const struct resend *resend)
 			assert_int_equal(findings.findings[i].task, story_task(model, CLIENT));
 			assert_int_equal(findings.findings[i].certainty, THRUM__POSSIBLE);
 			assert_int_equal(step->task, story_task(model, 12));
-			assert_int_equal(step->other, story_task(model, 11));
-			assert_int_equal(step->more, 2);
+			assert_int_equal(step->other,
+				story_task(model, resend->is_other ? 30 : 11));
+			assert_int_equal(step->more, resend->is_other ? 3 : 2);
 			found = true;
 		}
 	thrum__why_free(&findings);
@@ -315,10 +324,15 @@ static void a_question_is_not_sent_again(void **state)
 {
 	(void)state;
 	assert_true(is_told(&(struct resend){.is_sent = false}));
+	assert_true(is_told(&(struct resend){.is_other = true}));
 	/* It is sent again, was asked after the close, or the connection is still open. */
 	assert_false(is_told(&(struct resend){.is_sent = true}));
 	assert_false(is_told(&(struct resend){.is_later = true}));
 	assert_false(is_told(&(struct resend){.is_open = true}));
+	assert_false(is_told(&(struct resend){.is_other = true, .is_sent = true}));
+	assert_false(is_told(&(struct resend){.is_other = true, .is_open = true}));
+	/* The question wasn't sent at all. */
+	assert_false(is_told(&(struct resend){.is_other = true, .is_unsent = true}));
 	/* The thread asks for nothing: it waits for work. */
 	assert_false(is_told(&(struct resend){.is_idle = true}));
 }

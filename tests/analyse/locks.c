@@ -549,6 +549,43 @@ static void locks_hold_no_locks(void **state)
 			   "3" MS "wait 11 3\n" END);
 }
 
+/* A holder waits for a handle after another one held the lock from 3 ms until then; a task waits for the lock
+ * from a time on. Returns the certainty, or -1 if there is no finding. */
+static int kept_lock(int until, int from, const char *mark)
+{
+	char lines[800];
+	struct thrum__model *model;
+	struct thrum__findings findings;
+	int certainty = -1;
+
+	sprintf(lines,
+		FIBERS "2" MS "create 1 20 handle\n2" MS "label 20 \"client\n3" MS
+		       "lock 12 2\n%d" MS "unlock 12 2\n%d" MS "resolve 12 12\n%d" MS
+		       "lock 10 2\n%d" MS "wait 10 20\n%d" MS "%s\n%d" MS "wait 11 2\n" END,
+		until, until, until, until, from, mark, from);
+	findings = find(lines, &model);
+	assert_in_range(findings.count, 0, 1);
+	if (findings.count > 0) {
+		assert_int_equal(findings.findings[0].class, THRUM__FINDING_OUTSIDE);
+		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 20));
+		certainty = findings.findings[0].certainty;
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return certainty;
+}
+
+static void a_lock_is_kept_while_its_holder_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(kept_lock(4, 30, "should-resolve 11"), THRUM__POSSIBLE);
+	/* Nobody says that the waiter ends, it waits since lately, or another one held the lock long, too. */
+	assert_int_equal(kept_lock(4, 30, "label 11 \"waiter"), -1);
+	assert_int_equal(kept_lock(4, 500, "should-resolve 11"), -1);
+	assert_int_equal(kept_lock(19, 30, "should-resolve 11"), THRUM__POSSIBLE);
+	assert_int_equal(kept_lock(110, 130, "should-resolve 11"), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -574,6 +611,7 @@ int main(void)
 		cmocka_unit_test(a_lock_may_need_all_holders),
 		cmocka_unit_test(a_choice_is_blocked_if_all_its_waits_are),
 		cmocka_unit_test(a_join_of_many_keeps_its_first_wait),
+		cmocka_unit_test(a_lock_is_kept_while_its_holder_waits),
 		cmocka_unit_test(locks_hold_no_locks),
 	};
 

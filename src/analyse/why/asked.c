@@ -9,7 +9,7 @@
 #define BEFORE 16     /* edges of the waiter between its call and its wait */
 #define PROOF 3       /* signals that came as expected */
 
-uint32_t thrum__why_made_ready(const struct thrum__model *model,
+uint32_t thrum__why_ready_edge(const struct thrum__model *model,
 	const struct thrum__analyse_wait *wait)
 {
 	uint32_t edge = wait->edge;
@@ -19,11 +19,20 @@ uint32_t thrum__why_made_ready(const struct thrum__model *model,
 		int kind = THRUM__EDGE(model, edge, kind);
 
 		if (kind == THRUM__EDGE_READY)
-			return thrum__why_known(model, to);
+			return edge;
 		if (kind == THRUM__EDGE_WAIT && to != wait->on)
 			break;
 	}
 	return THRUM__NONE;
+}
+
+uint32_t thrum__why_made_ready(const struct thrum__model *model,
+	const struct thrum__analyse_wait *wait)
+{
+	uint32_t edge = thrum__why_ready_edge(model, wait);
+
+	return edge == THRUM__NONE ? THRUM__NONE
+				   : thrum__why_known(model, THRUM__EDGE(model, edge, to));
 }
 
 /* How many signals of a condition tasks like this one gave; -1: others gave one, too. */

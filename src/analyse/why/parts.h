@@ -278,6 +278,9 @@ uint32_t thrum__why_edge_to(const struct thrum__model *, uint32_t task, int kind
  * none. */
 uint32_t thrum__why_made_ready(const struct thrum__model *, const struct thrum__analyse_wait *);
 
+/* The edge by which it did so, or NONE. */
+uint32_t thrum__why_ready_edge(const struct thrum__model *, const struct thrum__analyse_wait *);
+
 /* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
 uint32_t thrum__why_actor(const struct thrum__model *, uint32_t edge);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* It hangs as its first argument says, in GLib's locks, queues and loops; unless there is a second one. */
 #include <gio/gio.h>
+#include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -389,6 +390,48 @@ static void run_signalled(void)
 	g_main_loop_run(loop);
 }
 
+/* A client asks a worker once itself, then the loop asks for it; at last only a signal's handler would. */
+static GAsyncQueue *answers;
+
+static gboolean ask(gpointer data)
+{
+	g_async_queue_push(queue, queue);
+	return data != NULL;
+}
+
+static gpointer answer_all(gpointer data)
+{
+	for (;;)
+		g_async_queue_push(answers, g_async_queue_pop(queue));
+	return data;
+}
+
+static gpointer ask_often(gpointer data)
+{
+	ask(NULL);
+	for (;;) {
+		g_async_queue_pop(answers);
+		if (count++ < ITEMS)
+			g_timeout_add(1, ask, NULL);
+	}
+	return data;
+}
+
+static void run_unasked(void)
+{
+	queue = g_async_queue_new();
+	answers = g_async_queue_new();
+	g_thread_new("worker", answer_all, NULL);
+	g_thread_new("client", ask_often, NULL);
+	g_main_loop_run(loop);
+}
+
+static void run_heard(void)
+{
+	g_unix_signal_add(SIGUSR1, ask, queue);
+	run_unasked();
+}
+
 /* A timeout waits for its time. */
 static gboolean on_deadline(gpointer deadline)
 {
@@ -477,8 +520,9 @@ static const struct {
 	{"ticks", run_ticks}, {"late", run_late}, {"removed", run_removed}, {"steps", run_steps},
 	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders},
 	{"acting", run_acting}, {"idle", run_idle}, {"signalled", run_signalled},
-	{"counted", run_counted}, {"limited", run_limited}, {"unrun", run_unrun},
-	{"default", run_unrun_default}, {"iterated", run_iterated}};
+	{"unasked", run_unasked}, {"heard", run_heard}, {"counted", run_counted},
+	{"limited", run_limited}, {"unrun", run_unrun}, {"default", run_unrun_default},
+	{"iterated", run_iterated}};
 
 int main(int argc, char **argv)
 {

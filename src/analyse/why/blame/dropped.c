@@ -15,6 +15,7 @@
 #define NOTES_BACK 8192 /* notes that are searched, from the latest back */
 #define SOON 1000000    /* ns from a question to the callback that gets it */
 #define EDGES_BACK 64   /* edges of a request, from the latest back */
+#define ASKS_BACK 1024  /* edges of one that sends questions, from the latest back */
 #define IDLE 1000000000 /* ns in which an idle program's timers come seldom */
 #define TURNS_MIN 8
 #define STEPS_MAX 32 /* requests, one after the other, for a question */
@@ -59,8 +60,8 @@ static bool has_begun(const struct thrum__model *model, uint32_t task, uint32_t 
 	return first_made(model, task, run) != THRUM__NONE;
 }
 
-/* Whether a task did nothing in its last run but end: no act on others, and no note, such as that a timer
- * is due. */
+/* Whether a task did nothing in its last run but end, and look for work under a lock: no act on others, and
+ * no note, such as that a timer is due. */
 static bool is_without_effect(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(model, task, run), edge = THRUM__TASK(model, task, edge_out);
@@ -69,7 +70,9 @@ static bool is_without_effect(const struct thrum__model *model, uint32_t task)
 
 	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) >= from;
 		edge = THRUM__EDGE(model, edge, prev_out))
-		if (THRUM__EDGE(model, edge, to) != task)
+		if (THRUM__EDGE(model, edge, to) != task &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
 			return false;
 	for (int i = 0; i < NOTES_BACK && note-- > model->notes.first; i++) {
 		if (!thrum__model_has_row(&model->notes, note))
@@ -429,30 +432,55 @@ static bool is_receiver_ready(const struct thrum__search *search, uint32_t task,
 		thrum__why_begins_with(model, waits.waits[0].on, reads, 1);
 }
 
-/* The first connection that a loop made since a time, if nothing was sent as it was there, but something with
- * one to the same address before. The other side waits for it. */
+/* Whether one that a waiter asked sent something after that which was received by a time; then the answer was
+ * still under way. The waiter asked often, and got its answers. */
+static bool has_asked(const struct thrum__model *model, const struct thrum__why_link *link,
+	int64_t until)
+{
+	uint32_t ready = thrum__why_ready_edge(model, &link->wait), edge;
+
+	if (thrum__why_waits_on(model, link->task, link->wait.on) <= LIKE_MIN)
+		return false;
+	edge = THRUM__TASK(model, THRUM__EDGE(model, ready, to), edge_out);
+	THRUM__EDGES_BACK (model, edge, prev_out, ASKS_BACK) {
+		if (THRUM__EDGE(model, edge, time) < THRUM__EDGE(model, ready, time))
+			return false;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
+			THRUM__EDGE(model, edge, time) <= until)
+			return true;
+	}
+	return false;
+}
+
+/* The first connection that a loop made since a wait began, if nothing was sent as it was there, but with one
+ * to the same address before; or the waiter's question was. The other side waits for it. */
 static struct thrum__why_dropped first_unused(const struct thrum__search *search, uint32_t lane,
-	int64_t since)
+	const struct thrum__why_link *link)
 {
 	static const char *const words[] = {"connect "};
 	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	uint32_t before = THRUM__NONE;
 
 	THRUM__EACH_TASK (model, task) {
 		if (last_run(model, task, lane) == THRUM__NONE ||
 			!thrum__why_begins_with(model, task, words, 1))
 			continue;
-		if (THRUM__TASK(model, task, created) >= since) {
+		if (THRUM__TASK(model, task, created) >= link->wait.since) {
 			found.task = task;
 			break;
 		}
+		before = task;
 		if (sent_by(model, task) != THRUM__NONE)
 			found.like = task;
 	}
+	if (found.task != THRUM__NONE && found.like == THRUM__NONE &&
+		has_asked(model, link, THRUM__TASK(model, found.task, created)))
+		found.like = thrum__why_made_ready(model, &link->wait);
 	if (found.task == THRUM__NONE || found.like == THRUM__NONE ||
 		THRUM__TASK(model, found.task, state) != THRUM__STATE_RESOLVED ||
 		sent_by(model, found.task) != THRUM__NONE ||
-		!is_same_address(model, found.task, found.like) ||
+		!is_same_address(model, found.task, before) ||
 		!is_without_effect(model, found.task) ||
 		!(is_receiver_ready(search, found.like, THRUM__TASK(model, found.task, created)) ||
 			is_heard(search, THRUM__TASK(model, found.task, created))))
@@ -475,6 +503,6 @@ struct thrum__why_dropped thrum__why_not_sent_again(const struct thrum__search *
 		return found;
 	run = THRUM__TASK(model, servers->task[0], run);
 	if (thrum__model_has_row(&model->runs, run))
-		found = first_unused(search, THRUM__RUN(model, run, lane), link->wait.since);
+		found = first_unused(search, THRUM__RUN(model, run, lane), link);
 	return found;
 }

@@ -161,7 +161,7 @@ static bool add_not_sent(struct thrum__finding *finding, const struct thrum__sea
 	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, dropped.task,
 				    dropped.like, THRUM__TASK(search->model, dropped.task, end),
 				    THRUM__NONE),
-		2);
+		THRUM__TASK(search->model, dropped.like, kind) == THRUM_KIND_REQUEST ? 2 : 3);
 	return true;
 }
 

@@ -374,9 +374,54 @@ static bool is_kept(const struct thrum__search *search, const struct thrum__why_
 		!thrum__why_is_lasting(search->model, path->leaf);
 }
 
+/* Whether a task that should resolve has waited for long for a lock that another one holds. */
+static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_t holder)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+		struct thrum__analyse_waits waits;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) ||
+			!thrum__analyse_task_is_pending(model, task))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 && waits.waits[0].on == lock && waits.waits[0].next == holder &&
+			model->end - waits.waits[0].since >= THRUM__SOON_OUTSIDE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a task waits for long while it holds a lock that is wanted: for far longer than anybody held it
+ * before, if nothing is lost of what tells that. */
+static bool keeps_lock(const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, link->task, edge_out);
+
+	if (model->end - link->wait.since < THRUM__SOON_OUTSIDE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		uint32_t lock = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
+			THRUM__TASK(model, lock, kind) == THRUM_KIND_LOCK &&
+			is_wanted(search, lock, link->task) &&
+			(thrum__why_is_held_long(model, lock) ||
+				search->gap > THRUM__TASK(model, lock, created)))
+			return true;
+	}
+	return false;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
- * or a waiter that is far older than its peers became, shows that it should come. */
-static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
+ * or a waiter that is far older than its peers became, or that keeps a lock, shows that it should come. */
+static bool is_idle_handle(const struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
@@ -395,8 +440,13 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 			thrum__why_peers_is_young(&search->peers, last->task);
 	if (path->is_marked && thrum__why_peers_lateness(&search->peers, last->task) > FAR_TOO_LATE)
 		return false;
-	return thrum__why_peer_evidence(search, last->task) == THRUM__EVIDENCE_NONE &&
-		thrum__why_peer_evidence(search, path->victim) == THRUM__EVIDENCE_NONE;
+	if (thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
+		thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE)
+		return false;
+	if (!keeps_lock(search, last))
+		return true;
+	path->is_soon = true; /* it may still come */
+	return false;
 }
 
 /* Whether a task looks again and again, with a fresh timer each time: it or the victim is far older
@@ -457,21 +507,6 @@ static bool may_come(const struct thrum__search *search, const struct thrum__why
 		!thrum__why_is_broken_timer(search, path);
 }
 
-/* Whether nobody has done anything with a condition or semaphore but wait for it. */
-static bool is_untouched(const struct thrum__model *model, uint32_t object)
-{
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-
-	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
-		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
-			return false;
-	return edge == THRUM__NONE;
-}
-
 /* Whether a lock that no task holds may have gone to another program, or what nobody signalled so far may be
  * signalled by one, or by a signal's handler. */
 static bool may_be_elsewhere(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -484,124 +519,11 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 
 	return ((THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
 			!(lock && lock->count > 0)) ||
-		       is_untouched(model, path->leaf)) &&
+		       thrum__why_is_untouched(model, path->leaf)) &&
 		thrum__model_has_row(&model->runs, run) &&
 		thrum__why_rests_for(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
 			"blocked by the outside");
-}
-
-/* Whether a thread waits for something that others than the program may end: also for a pipe into which
- * a signal's handler may write. */
-static bool is_open_wait(const struct thrum__model *model, uint32_t row)
-{
-	return thrum__why_rests_for(model, row, "blocked by the outside") ||
-		thrum__why_rests_for(model, row, "wait for work outside");
-}
-
-/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
-static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
-	uint32_t thread)
-{
-	const struct thrum__model *model = search->model;
-	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
-	uint32_t row = thrum__why_resting(model, lane);
-
-	if (waits.count == 0)
-		return is_open_wait(model, row) ||
-			thrum__why_rests_for(model, row, "wait for work");
-	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
-	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
-	case THRUM_KIND_HANDLE: return true;
-	case THRUM_KIND_STREAM: return is_open_wait(model, row);
-	default: return false;
-	}
-}
-
-/* Whether a lane has waited for a time, or for the outside, and gone on. */
-static bool has_heard(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	uint32_t row = thrum__why_resting(model, lane);
-
-	for (uint32_t i = 0; i < SUSPENSIONS_BACK; i++) {
-		if (row == THRUM__NONE || row-- == 0)
-			return false;
-		if (!thrum__model_has_row(&model->suspensions, row))
-			return true;
-		if (&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
-			return true;
-	}
-	return true;
-}
-
-/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
- * are too many tasks to tell. */
-static bool is_like_signalled(struct thrum__search *search, uint32_t object)
-{
-	const struct thrum__model *model = search->model;
-
-	THRUM__EACH_TASK (model, task) {
-		if (search->budget == 0)
-			return true;
-		search->budget--;
-		if (thrum__analyse_task_is_object(model, task) && task != object &&
-			thrum__why_is_alike(search, task, object) && !is_untouched(model, task))
-			return true;
-	}
-	return false;
-}
-
-/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
- * those who wait for the outside may, however often something came from there: it needn't have been for this
- * one. */
-static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
-{
-	const struct thrum__why_servers none = {.is_whole = true};
-
-	return THRUM__TASK(search->model, link->task, kind) == THRUM_KIND_THREAD &&
-		is_untouched(search->model, link->wait.on) &&
-		thrum__why_not_again(search, link, &none).kind < 0 &&
-		!is_like_signalled(search, link->wait.on);
-}
-
-/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
- * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
-static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
-	uint32_t server = thrum__why_actor(model, signal);
-	bool is_new = is_untouched(model, object);
-
-	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
-
-		if (!thrum__analyse_task_is_pending(model, thread) ||
-			!is_outside(search, lane, thread))
-			continue;
-		if (is_unasked)
-			return true;
-		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
-				     "blocked by the outside") &&
-					!has_heard(model, lane)
-			   : THRUM__TASK(model, thread, creator) == server &&
-					THRUM__TASK(model, thread, created) >=
-						THRUM__EDGE(model, signal, time))
-			return true;
-	}
-	return false;
-}
-
-/* The same, of an object of a circle. */
-static bool has_circle_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
-{
-	for (uint32_t i = path->circle; i < path->length; i++)
-		if (path->links[i].is_served &&
-			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
-			has_newcomer(search, path->links[i].task, false))
-			return true;
-	return false;
 }
 
 /* Whether a thread waits for events of the outside, as its recorder says. */
@@ -635,7 +557,7 @@ static bool is_open_link(const struct thrum__model *model, const struct thrum__w
 
 	return !link->is_served && THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
 		!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
-		is_open_wait(model,
+		thrum__why_is_open_wait(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
 }
 
@@ -663,10 +585,10 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return true;
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
-			is_open_circle(model, path) || has_circle_newcomer(search, path);
+			is_open_circle(model, path) || thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
-			has_newcomer(search, leaf, last && is_unasked(search, last));
+			thrum__why_has_newcomer(search, path);
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

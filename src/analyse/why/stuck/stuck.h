@@ -7,6 +7,7 @@
  *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
  *	path.c      follows the waits
  *	excuse.c    tells whether the leaf may still come
+ *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
@@ -56,6 +57,16 @@ bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum
 /* Whether the wait for the path's leaf may well be over soon, or need not end. Sets the path's
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
+
+/* Whether somebody may serve the leaf, or an object of the path's circle, for the first time. */
+bool thrum__why_has_newcomer(struct thrum__search *, const struct thrum__why_path *);
+
+/* Whether nobody has done anything with a condition or semaphore but wait for it (newcomers.c). */
+bool thrum__why_is_untouched(const struct thrum__model *, uint32_t object);
+
+/* Whether a thread waits, as this suspension says, for something that others than the program may end: also
+ * for a pipe into which a signal's handler may write (newcomers.c). */
+bool thrum__why_is_open_wait(const struct thrum__model *, uint32_t suspension);
 
 /* Whether a task stands for a call that the adapters recorded, and that hasn't returned yet. */
 bool thrum__why_is_in_call(const struct thrum__model *, uint32_t task);

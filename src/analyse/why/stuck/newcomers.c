@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells whether somebody may serve an object next who never did so far: a thread that is new to it, or one
+ * that waits for the outside.
+ */
+#include "analyse/why/candidates.h"
+#include "analyse/why/stuck/stuck.h"
+
+#define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
+#define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
+
+bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
+		THRUM__TASK(model, object, kind) != THRUM_KIND_SEMAPHORE)
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
+			return false;
+	return edge == THRUM__NONE;
+}
+
+bool thrum__why_is_open_wait(const struct thrum__model *model, uint32_t row)
+{
+	return thrum__why_rests_for(model, row, "blocked by the outside") ||
+		thrum__why_rests_for(model, row, "wait for work outside");
+}
+
+/* Whether a lane's thread waits for a time that is still to come, or for the outside. */
+static bool is_outside(const struct thrum__search *search, const struct thrum__lane *lane,
+	uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
+	uint32_t row = thrum__why_resting(model, lane);
+
+	if (waits.count == 0)
+		return thrum__why_is_open_wait(model, row) ||
+			thrum__why_rests_for(model, row, "wait for work");
+	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
+	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
+	case THRUM_KIND_HANDLE: return true;
+	case THRUM_KIND_STREAM: return thrum__why_is_open_wait(model, row);
+	default: return false;
+	}
+}
+
+/* Whether a lane has waited for a time, or for the outside, and gone on. */
+static bool has_heard(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t row = thrum__why_resting(model, lane);
+
+	for (uint32_t i = 0; i < SUSPENSIONS_BACK; i++) {
+		if (row == THRUM__NONE || row-- == 0)
+			return false;
+		if (!thrum__model_has_row(&model->suspensions, row))
+			return true;
+		if (&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
+			return true;
+	}
+	return true;
+}
+
+/* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
+ * are too many tasks to tell. */
+static bool is_like_signalled(struct thrum__search *search, uint32_t object)
+{
+	const struct thrum__model *model = search->model;
+
+	THRUM__EACH_TASK (model, task) {
+		if (search->budget == 0)
+			return true;
+		search->budget--;
+		if (thrum__analyse_task_is_object(model, task) && task != object &&
+			thrum__why_is_alike(search, task, object) &&
+			!thrum__why_is_untouched(model, task))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
+ * those who wait for the outside may, however often something came from there: it needn't have been for this
+ * one. */
+static bool is_unasked(struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__why_servers none = {.is_whole = true};
+
+	return THRUM__TASK(search->model, link->task, kind) == THRUM_KIND_THREAD &&
+		thrum__why_is_untouched(search->model, link->wait.on) &&
+		thrum__why_not_again(search, link, &none).kind < 0 &&
+		!is_like_signalled(search, link->wait.on);
+}
+
+/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
+ * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
+static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
+	uint32_t server = thrum__why_actor(model, signal);
+	bool is_new = thrum__why_is_untouched(model, object);
+
+	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+
+		if (!thrum__analyse_task_is_pending(model, thread) ||
+			!is_outside(search, lane, thread))
+			continue;
+		if (is_unasked)
+			return true;
+		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
+				     "blocked by the outside") &&
+					!has_heard(model, lane)
+			   : THRUM__TASK(model, thread, creator) == server &&
+					THRUM__TASK(model, thread, created) >=
+						THRUM__EDGE(model, signal, time))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a handle stands for a signal that a loop awaits, and that never came. */
+static bool is_unheard_signal(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"signal"};
+
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+		THRUM__TASK(model, task, run) == THRUM__NONE &&
+		thrum__analyse_task_is_pending(model, task) &&
+		thrum__why_begins_with(model, task, words, 1);
+}
+
+/* The lane whose loop ran a task that has ended; or NONE. */
+static uint32_t loop_of_ended(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t run;
+
+	if (!thrum__model_has_row(&model->tasks, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		thrum__analyse_task_is_pending(model, task))
+		return THRUM__NONE;
+	run = THRUM__TASK(model, task, run);
+	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
+}
+
+/* Whether the handler of a signal that never came may signal an object next: its loop waits for work, and
+ * other callbacks of that loop signalled the object and have ended. */
+static bool has_signal(struct thrum__search *search, uint32_t object)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, object, edge_in), lane = THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (lane == THRUM__NONE && THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			lane = loop_of_ended(search, THRUM__EDGE(model, edge, from));
+	if (lane == THRUM__NONE ||
+		!is_outside(search, &model->lanes[lane],
+			thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane]))))
+		return false;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
+		if (THRUM__TASK(model, task, lane) == lane && is_unheard_signal(model, task))
+			return true;
+	return false;
+}
+
+bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	if (path->circle == THRUM__NONE)
+		return has_new_thread(search, path->leaf, last && is_unasked(search, last)) ||
+			has_signal(search, path->leaf);
+	for (uint32_t i = path->circle; i < path->length; i++)
+		if (path->links[i].is_served &&
+			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
+			(has_new_thread(search, path->links[i].task, false) ||
+				has_signal(search, path->links[i].task)))
+			return true;
+	return false;
+}
