@@ -175,6 +175,7 @@ static void close_world(struct thrum_trace *trace)
 		w->more.close(w->more.owner);
 	thrum__world_links_finish(&w->links);
 	thrum__world_off_cpu_finish(&w->off_cpu);
+	thrum__world_shared_finish(&w->shared);
 	thrum__world_times_finish(&w->times);
 	free(w->lanes);
 	free(w->sites);

@@ -131,6 +131,56 @@ static struct thrum_event leave_out_off_cpu(struct world *w, uint32_t number)
 		.text_size = sizeof why - 1};
 }
 
+/* Whether a part's event makes an object that another part knows. The part's next event is its label. */
+static bool makes_shared(struct world *w, uint32_t number, const struct thrum_event *e)
+{
+	const struct part *part = &w->parts[number];
+	const struct thrum_event *label = part->events;
+
+	return e->kind == THRUM_KIND_CONDITION && part->count > 0 &&
+		label->type == THRUM_EVENT_LABEL && label->task == e->other &&
+		thrum__world_shares(&w->shared, w->times.clocks[number].host, number, label,
+			thrum__world_id(number, e->other));
+}
+
+/* A thread that waits for an object that others of the trace know isn't blocked by the outside: they are
+ * relatives, and all record. */
+static void change_reason(struct lane *lane, struct thrum_event *e)
+{
+	static const char outside[] = "blocked by the outside", inside[] = "blocked";
+
+	if (e->text_size != sizeof outside - 1 || memcmp(e->text, outside, e->text_size) != 0)
+		return;
+	if (e->type == THRUM_EVENT_SUSPEND)
+		lane->rests_for_shared = lane->waits_for_shared;
+	if (!lane->rests_for_shared)
+		return;
+	e->text = inside;
+	e->text_size = sizeof inside - 1;
+}
+
+/* Gives tasks the numbers of the trace. Returns false if it tells of an object that another part made. */
+static bool renumber(struct world *w, uint32_t number, struct lane *lane, struct thrum_event *e)
+{
+	uint64_t task = thrum__world_id(number, e->task);
+	bool is_made = e->type == THRUM_EVENT_CREATE && makes_shared(w, number, e);
+
+	e->task = thrum__world_shared_task(&w->shared, task);
+	e->other = thrum__world_shared_task(&w->shared, thrum__world_id(number, e->other));
+	switch (e->type) {
+	case THRUM_EVENT_CREATE: return !is_made;
+	case THRUM_EVENT_LABEL: return e->task == task;
+	case THRUM_EVENT_WAIT:
+		lane->waits_for_shared = thrum__world_is_shared(&w->shared, e->other);
+		break;
+	case THRUM_EVENT_SUSPEND:
+	case THRUM_EVENT_RESUME: change_reason(lane, e); break;
+	case THRUM_EVENT_RESOLVE: thrum__world_shared_ends(&w->shared, e->other); break;
+	default: break;
+	}
+	return true;
+}
+
 /* Changes a part's event into one of the trace. Returns false if the trace can't have it. */
 static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 {
@@ -148,8 +198,8 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 	e->time = part->time;
 	e->clock = e->time > 0 ? (uint64_t)e->time : 0;
 	e->lane = (uint32_t)lane;
-	e->task = thrum__world_id(number, e->task);
-	e->other = thrum__world_id(number, e->other);
+	if (!renumber(w, number, &w->lanes[lane], e))
+		return false;
 	e->site = site_of(w, number, e->site);
 	switch (e->type) {
 	case THRUM_EVENT_CREATE:

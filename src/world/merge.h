@@ -5,6 +5,7 @@
 #define WORLD_MERGE_H
 
 #include "world/parts.h"
+#include "world/shared.h"
 
 #define EVENTS 512       /* of a batch */
 #define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
@@ -35,6 +36,8 @@ struct lane {
 	/* Its thread was off its processor, as a kernel's trace tells. */
 	int64_t off_from, off_until;
 	uint32_t part, index;
+	bool waits_for_shared; /* its latest wait is for an object that several parts know */
+	bool rests_for_shared;
 };
 
 struct world {
@@ -44,6 +47,7 @@ struct world {
 	struct thrum__world_links links;
 	struct thrum__world_times times;
 	struct thrum__world_off_cpu off_cpu;
+	struct thrum__world_shared shared;
 	struct lane *lanes;
 	uint32_t lane_count, lane_room;
 	/* By site of the trace. */
