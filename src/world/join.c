@@ -134,7 +134,7 @@ static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, 
 static bool has_more(const struct world *w)
 {
 	for (size_t i = 0; i < w->part_count; i++)
-		if (w->parts[i].count > 0)
+		if (w->parts[i].count > 0 || thrum__world_outlives(w, i))
 			return true;
 	return false;
 }

@@ -224,6 +224,12 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 
 /* ---- The end of a part --------------------------------------------------------------------- */
 
+/* Whether it is known that a part's process ended then: all that it did is recorded. */
+static bool is_end_known(const struct part *part)
+{
+	return part->info->ending == THRUM_ENDING_EXITED || part->info->ending == THRUM_ENDING_KILLED;
+}
+
 int64_t thrum__world_end_of(const struct world *w, size_t part)
 {
 	const struct thrum_trace_info *info = w->parts[part].info;
@@ -236,8 +242,8 @@ int64_t thrum__world_end_of(const struct world *w, size_t part)
  * takes. */
 static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to, size_t room)
 {
-	static const char over[] = "no more is recorded";
 	struct part *part = &w->parts[number];
+	const char *text = is_end_known(part) ? "the process has ended" : "no more is recorded";
 	int64_t time = thrum__world_end_of(w, number);
 	size_t count = 0;
 
@@ -247,10 +253,22 @@ static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to,
 			.clock = time > 0 ? (uint64_t)time : 0,
 			.lane = part->lanes[part->ended],
 			.flags = THRUM_EVENT_HAS_TEXT,
-			.text = over,
-			.text_size = sizeof over - 1};
+			.text = text,
+			.text_size = (uint32_t)strlen(text)};
 	part->is_over = part->ended == part->lane_count;
 	return count;
+}
+
+bool thrum__world_outlives(const struct world *w, size_t part)
+{
+	const struct part *p = &w->parts[part];
+
+	if (p->count > 0 || !p->has_ended || p->is_over || !is_end_known(p))
+		return false;
+	for (size_t i = 0; i < w->part_count; i++)
+		if (thrum__world_end_of(w, i) > thrum__world_end_of(w, part))
+			return true;
+	return false;
 }
 
 /* ---- Merging ------------------------------------------------------------------------------- */
@@ -294,7 +312,7 @@ static uint32_t earliest(const struct world *w, int64_t *time, bool *is_end)
 		bool ends = part->count == 0 && part->has_ended;
 		int64_t at;
 
-		goes_on |= part->count > 0;
+		goes_on |= part->count > 0 || thrum__world_outlives(w, i);
 		if (ends && (part->is_over || part->info->ending == THRUM_ENDING_RUNNING))
 			continue;
 		at = ends ? thrum__world_end_of(w, i) : part->time;

@@ -69,6 +69,8 @@ struct world {
 int64_t thrum__world_lane_of(struct world *, uint32_t part, uint32_t lane);
 /* The time at which a part ends. */
 int64_t thrum__world_end_of(const struct world *, size_t part);
+/* Whether a part has ended, as is known, before others did, and its end is still to be told. */
+bool thrum__world_outlives(const struct world *, size_t part);
 /* Reads the next batches of the parts that need one. Returns 0 or a negative enum thrum_error. */
 int thrum__world_fill(struct world *, struct thrum_error_info *);
 /* Moves events to the batch until it is full or some part has no more of its own: that part's next batch
