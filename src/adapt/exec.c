@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "adapt/base/forked.h"
+#include "adapt/pthread/pthread.h"
 
 REAL(execve)
 REAL(execvpe)
@@ -183,6 +184,8 @@ STAND_IN pid_t fork(void)
 	thrum__adapt_fork();
 	pid_t child = real_fork(caller)();
 
+	if (child == 0 && thrum__adapt_shares_conditions())
+		thrum__adapt_start();
 	if (child > 0)
 		note_child(child, caller, are_held || thrum__adapt_has_held());
 	return child;

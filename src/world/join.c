@@ -134,7 +134,7 @@ static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, 
 static bool has_more(const struct world *w)
 {
 	for (size_t i = 0; i < w->part_count; i++)
-		if (w->parts[i].count > 0)
+		if (w->parts[i].count > 0 || thrum__world_outlives(w, i))
 			return true;
 	return false;
 }
@@ -175,6 +175,7 @@ static void close_world(struct thrum_trace *trace)
 		w->more.close(w->more.owner);
 	thrum__world_links_finish(&w->links);
 	thrum__world_off_cpu_finish(&w->off_cpu);
+	thrum__world_shared_finish(&w->shared);
 	thrum__world_times_finish(&w->times);
 	free(w->lanes);
 	free(w->sites);

@@ -131,6 +131,56 @@ static struct thrum_event leave_out_off_cpu(struct world *w, uint32_t number)
 		.text_size = sizeof why - 1};
 }
 
+/* Whether a part's event makes an object that another part knows. The part's next event is its label. */
+static bool makes_shared(struct world *w, uint32_t number, const struct thrum_event *e)
+{
+	const struct part *part = &w->parts[number];
+	const struct thrum_event *label = part->events;
+
+	return e->kind == THRUM_KIND_CONDITION && part->count > 0 &&
+		label->type == THRUM_EVENT_LABEL && label->task == e->other &&
+		thrum__world_shares(&w->shared, w->times.clocks[number].host, number, label,
+			thrum__world_id(number, e->other));
+}
+
+/* A thread that waits for an object that others of the trace know isn't blocked by the outside: they are
+ * relatives, and all record. */
+static void change_reason(struct lane *lane, struct thrum_event *e)
+{
+	static const char outside[] = "blocked by the outside", inside[] = "blocked";
+
+	if (e->text_size != sizeof outside - 1 || memcmp(e->text, outside, e->text_size) != 0)
+		return;
+	if (e->type == THRUM_EVENT_SUSPEND)
+		lane->rests_for_shared = lane->waits_for_shared;
+	if (!lane->rests_for_shared)
+		return;
+	e->text = inside;
+	e->text_size = sizeof inside - 1;
+}
+
+/* Gives tasks the numbers of the trace. Returns false if it tells of an object that another part made. */
+static bool renumber(struct world *w, uint32_t number, struct lane *lane, struct thrum_event *e)
+{
+	uint64_t task = thrum__world_id(number, e->task);
+	bool is_made = e->type == THRUM_EVENT_CREATE && makes_shared(w, number, e);
+
+	e->task = thrum__world_shared_task(&w->shared, task);
+	e->other = thrum__world_shared_task(&w->shared, thrum__world_id(number, e->other));
+	switch (e->type) {
+	case THRUM_EVENT_CREATE: return !is_made;
+	case THRUM_EVENT_LABEL: return e->task == task;
+	case THRUM_EVENT_WAIT:
+		lane->waits_for_shared = thrum__world_is_shared(&w->shared, e->other);
+		break;
+	case THRUM_EVENT_SUSPEND:
+	case THRUM_EVENT_RESUME: change_reason(lane, e); break;
+	case THRUM_EVENT_RESOLVE: thrum__world_shared_ends(&w->shared, e->other); break;
+	default: break;
+	}
+	return true;
+}
+
 /* Changes a part's event into one of the trace. Returns false if the trace can't have it. */
 static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 {
@@ -148,8 +198,8 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 	e->time = part->time;
 	e->clock = e->time > 0 ? (uint64_t)e->time : 0;
 	e->lane = (uint32_t)lane;
-	e->task = thrum__world_id(number, e->task);
-	e->other = thrum__world_id(number, e->other);
+	if (!renumber(w, number, &w->lanes[lane], e))
+		return false;
 	e->site = site_of(w, number, e->site);
 	switch (e->type) {
 	case THRUM_EVENT_CREATE:
@@ -174,6 +224,12 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 
 /* ---- The end of a part --------------------------------------------------------------------- */
 
+/* Whether it is known that a part's process ended then: all that it did is recorded. */
+static bool is_end_known(const struct part *part)
+{
+	return part->info->ending == THRUM_ENDING_EXITED || part->info->ending == THRUM_ENDING_KILLED;
+}
+
 int64_t thrum__world_end_of(const struct world *w, size_t part)
 {
 	const struct thrum_trace_info *info = w->parts[part].info;
@@ -186,8 +242,8 @@ int64_t thrum__world_end_of(const struct world *w, size_t part)
  * takes. */
 static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to, size_t room)
 {
-	static const char over[] = "no more is recorded";
 	struct part *part = &w->parts[number];
+	const char *text = is_end_known(part) ? "the process has ended" : "no more is recorded";
 	int64_t time = thrum__world_end_of(w, number);
 	size_t count = 0;
 
@@ -197,10 +253,22 @@ static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to,
 			.clock = time > 0 ? (uint64_t)time : 0,
 			.lane = part->lanes[part->ended],
 			.flags = THRUM_EVENT_HAS_TEXT,
-			.text = over,
-			.text_size = sizeof over - 1};
+			.text = text,
+			.text_size = (uint32_t)strlen(text)};
 	part->is_over = part->ended == part->lane_count;
 	return count;
+}
+
+bool thrum__world_outlives(const struct world *w, size_t part)
+{
+	const struct part *p = &w->parts[part];
+
+	if (p->count > 0 || !p->has_ended || p->is_over || !is_end_known(p))
+		return false;
+	for (size_t i = 0; i < w->part_count; i++)
+		if (thrum__world_end_of(w, i) > thrum__world_end_of(w, part))
+			return true;
+	return false;
 }
 
 /* ---- Merging ------------------------------------------------------------------------------- */
@@ -244,7 +312,7 @@ static uint32_t earliest(const struct world *w, int64_t *time, bool *is_end)
 		bool ends = part->count == 0 && part->has_ended;
 		int64_t at;
 
-		goes_on |= part->count > 0;
+		goes_on |= part->count > 0 || thrum__world_outlives(w, i);
 		if (ends && (part->is_over || part->info->ending == THRUM_ENDING_RUNNING))
 			continue;
 		at = ends ? thrum__world_end_of(w, i) : part->time;

@@ -5,6 +5,7 @@
 #define WORLD_MERGE_H
 
 #include "world/parts.h"
+#include "world/shared.h"
 
 #define EVENTS 512       /* of a batch */
 #define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
@@ -35,6 +36,8 @@ struct lane {
 	/* Its thread was off its processor, as a kernel's trace tells. */
 	int64_t off_from, off_until;
 	uint32_t part, index;
+	bool waits_for_shared; /* its latest wait is for an object that several parts know */
+	bool rests_for_shared;
 };
 
 struct world {
@@ -44,6 +47,7 @@ struct world {
 	struct thrum__world_links links;
 	struct thrum__world_times times;
 	struct thrum__world_off_cpu off_cpu;
+	struct thrum__world_shared shared;
 	struct lane *lanes;
 	uint32_t lane_count, lane_room;
 	/* By site of the trace. */
@@ -65,6 +69,8 @@ struct world {
 int64_t thrum__world_lane_of(struct world *, uint32_t part, uint32_t lane);
 /* The time at which a part ends. */
 int64_t thrum__world_end_of(const struct world *, size_t part);
+/* Whether a part has ended, as is known, before others did, and its end is still to be told. */
+bool thrum__world_outlives(const struct world *, size_t part);
 /* Reads the next batches of the parts that need one. Returns 0 or a negative enum thrum_error. */
 int thrum__world_fill(struct world *, struct thrum_error_info *);
 /* Moves events to the batch until it is full or some part has no more of its own: that part's next batch

@@ -52,7 +52,7 @@ says 1 'of web: “GET /item/5” never resolves' why shop.thrums
 tar -cf tar.thrums database.thrum stock.thrum web.thrum
 says 1 'of web: “GET /item/5” never resolves' why tar.thrums
 says 0 'web, stock, database' info shop.thrums
-says 0 'no more is recorded' dump --follow shop.thrums
+says 0 'the process has ended' dump --follow shop.thrums
 says 64 'bundle needs -o FILE' bundle web.thrum
 echo text >text
 says 2 'a file that is not a recording is in the way' bundle -o text web.thrum

@@ -38,7 +38,7 @@ static int put_chosen(const struct preload_options *options, char *to)
 
 /* Makes what counts the forked children, and adds its name to the list. It stays open. Returns NULL if that
  * can't be had: then each process counts its own. */
-static const struct thrum__adapt_forks *make_forks(char *list)
+static struct thrum__adapt_forks *make_forks(char *list)
 {
 	int fd = memfd_create("thrum", MFD_CLOEXEC);
 	struct thrum__adapt_forks *forks = MAP_FAILED;
@@ -53,7 +53,7 @@ static const struct thrum__adapt_forks *make_forks(char *list)
 }
 
 bool preload_adapters(const struct preload_options *options, const struct program *program,
-	const struct thrum__adapt_forks **forks)
+	struct thrum__adapt_forks **forks)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 96] = "", *list;

@@ -21,7 +21,7 @@ struct preload_options {
  * wanted, or the program can't load them. Returns whether it will. Then *forks counts its forked children,
  * unless it is NULL. */
 bool preload_adapters(const struct preload_options *, const struct program *,
-	const struct thrum__adapt_forks **forks);
+	struct thrum__adapt_forks **forks);
 /* Says that forked children of the program have recorded nothing, if there are any; and why. */
 void preload_tell_forks(const struct thrum__adapt_forks *);
 

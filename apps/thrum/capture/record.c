@@ -195,8 +195,10 @@ static int wait_for(const struct recorded *recorded, const struct signals *signa
 		int status;
 
 		if (sigtimedwait(&signals->waited, &signal, &pause) < 0) {
-			if (errno == EAGAIN)
+			if (errno == EAGAIN) {
 				recorded_note_alive(recorded);
+				recorded_note_dead(recorded);
+			}
 			continue;
 		}
 		if (signal.si_signo != SIGCHLD) {

@@ -18,7 +18,7 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
-	const struct thrum__adapt_forks *forks; /* the forked children; NULL: they don't record */
+	struct thrum__adapt_forks *forks; /* the forked children; NULL: they don't record */
 	bool may_be_empty;           /* programs that have nothing to record make a file, too */
 	pid_t pid;                   /* the program */
 	int status;                  /* of waitpid */
@@ -36,6 +36,8 @@ void recorded_visit(const struct recorded *, void (*visit)(void *data, const cha
 
 /* Notes in the new recordings that their processes live, as far as they do. */
 void recorded_note_alive(const struct recorded *);
+/* Notes which forked children have ended, though nobody waited for them; while the program lives. */
+void recorded_note_dead(const struct recorded *);
 
 /* Returns the path relative to the current directory, if the file lies below it. */
 const char *recorded_shorten(const char *path);

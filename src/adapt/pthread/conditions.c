@@ -30,6 +30,7 @@
 #undef DOWN
 #undef UP
 #undef END
+REAL(pthread_condattr_setpshared)
 REAL(sem_init)
 REAL(sem_trywait)
 REAL(pthread_barrier_init)
@@ -40,9 +41,12 @@ REAL(pthread_barrier_wait)
 /* In glibc's word of a condition: several processes share it; the clock by which its waits end. */
 #define IS_SHARED 1u
 #define IS_MONOTONIC 2u
+#define WAITERS_SHIFT 3
 #define SECONDS_A_DAY 86400
 #define SOON SECONDS_A_DAY                      /* a usual time limit ends before this */
 #define ENDLESS (INT64_C(3650) * SECONDS_A_DAY) /* a time limit that is none */
+
+static _Atomic bool shares_conditions;
 
 /* A wait for a condition, which may end by the thread's cancellation. */
 struct condition_wait {
@@ -90,7 +94,8 @@ static bool is_layout_known(void)
 		if (pthread_cond_init(&conditions[0], &attributes) == 0 &&
 			pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
 			pthread_cond_init(&conditions[1], &attributes) == 0 &&
-			pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+			real_pthread_condattr_setpshared(NULL)(&attributes,
+				PTHREAD_PROCESS_SHARED) == 0 &&
 			pthread_cond_init(&conditions[2], &attributes) == 0 &&
 			conditions[0].__data.__wrefs == 0 &&
 			conditions[1].__data.__wrefs == IS_MONOTONIC &&
@@ -119,13 +124,55 @@ static bool is_shared(const pthread_cond_t *condition)
 		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED;
 }
 
-/* Whether a wait for a condition is recorded. For one that several processes share, a program with a single
- * thread may wait, too: its recording begins here. */
-static bool records_condition(const pthread_cond_t *condition)
+/* A program with a single thread may wait for a condition that several processes share, or signal it: its
+ * recording begins here. */
+static void start_if_shared(const pthread_cond_t *condition)
 {
 	if (!THRUM__ON(THRUM__BIT_STARTED) && is_chosen(ADAPTER_PTHREAD) && is_shared(condition))
 		thrum__adapt_start();
+}
+
+/* Whether a wait for a condition is recorded. */
+static bool records_condition(const pthread_cond_t *condition)
+{
+	start_if_shared(condition);
 	return records_wait(ADAPTER_PTHREAD);
+}
+
+/* One that only relatives share is named as all of them name it: a trace that joins them takes it for one.
+ * Keeps errno. */
+static struct object *object_of(const void *condition, const void *caller)
+{
+	struct object *object = thrum__adapt_object((uintptr_t)condition);
+	char label[IPC_MEMORY + 16] = "condition ";
+	int error = errno;
+
+	if (!object && is_shared(condition) &&
+		thrum__adapt_ipc_put_address(strchr(label, '\0'), condition))
+		object = thrum__adapt_object_named(condition, THRUM_KIND_CONDITION, label, caller);
+	errno = error;
+	return object ? object
+		      : thrum__adapt_object_make(condition, THRUM_KIND_CONDITION, "condition",
+				caller);
+}
+
+/* How many threads of any process wait for a shared condition. */
+static uint32_t waiters_of(const pthread_cond_t *condition)
+{
+	return __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) >> WAITERS_SHIFT;
+}
+
+bool thrum__adapt_shares_conditions(void)
+{
+	return UNLIKELY(atomic_load_explicit(&shares_conditions, memory_order_relaxed));
+}
+
+/* A child by fork then records from its beginning, as it may be to signal. */
+STAND_IN int pthread_condattr_setpshared(pthread_condattr_t *attributes, int shared)
+{
+	if (shared == PTHREAD_PROCESS_SHARED)
+		atomic_store(&shares_conditions, true);
+	return real_pthread_condattr_setpshared(CALLER)(attributes, shared);
 }
 
 /* The seconds until a time of a clock; 0 if it is none. */
@@ -157,8 +204,7 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 {
 	int64_t left = until && clock >= 0 ? seconds_until(clock, until) : 0;
 	bool is_timed = until && left < ENDLESS;
-	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
-		"condition", caller);
+	struct object *object = object_of(condition, caller);
 	bool is_watched = object && !is_timed && thrum__adapt_speaks() &&
 		watch_takers(lock, caller, atomic_load(&object->arrived) > 0);
 	bool shares = is_shared(condition);
@@ -206,15 +252,15 @@ static bool is_new_voice(struct object *object)
  * so all are known that ever signalled. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller)
 {
-	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
-		"condition", caller);
+	struct object *object = object_of(condition, caller);
 
 	if (UNLIKELY(thrum__adapt_has_timers()))
 		thrum__adapt_rearm_signalled(condition);
 	if (!object)
 		return;
 	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);
-	uint32_t waiters = atomic_load(&object->waiters);
+	uint32_t waiters = is_shared(condition) ? waiters_of(condition)
+						: atomic_load(&object->waiters);
 	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
 
 	if (is_new_voice(object) || waiters || (unheard & (unheard - 1)) == 0)
@@ -375,6 +421,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 #define SIGNAL(name, version, parameters, arguments) \
 	STAND_IN int name parameters \
 	{ \
+		if (UNLIKELY(!is_on(ADAPTER_PTHREAD))) \
+			start_if_shared((const void *)condition); \
 		if (is_on(ADAPTER_PTHREAD)) \
 			thrum__adapt_tell_signal(condition, CALLER); \
 		return real_##name(CALLER) arguments; \

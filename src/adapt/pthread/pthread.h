@@ -18,6 +18,9 @@
  * are recorded. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller);
 
+/* Whether the program has made conditions that several processes share. Async-signal-safe. */
+bool thrum__adapt_shares_conditions(void);
+
 /* ---- posts.c ---- */
 
 /* A semaphore begins, with so many permits; 0 also if other processes may post it. */

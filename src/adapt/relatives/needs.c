@@ -20,6 +20,7 @@
 #include "adapt/base/queues.h"
 #include "adapt/base/sets.h"
 #include "adapt/relatives/needs.h"
+#include "port/port.h"
 
 /* A wait, and for what. */
 struct call {
@@ -64,7 +65,41 @@ static bool is_nameless(const char *line)
 struct sought {
 	unsigned long address;
 	bool is_nameless;
+	char *name; /* the address is named there; or NULL */
 };
+
+/* From a line like "7f00-7f08 rw-s 00001000 00:01 2084 /dev/zero (deleted)". The kernel numbers System V's
+ * segments apart. */
+static bool put_address(char to[IPC_MEMORY], const char *line, unsigned long address)
+{
+	bool is_segment = strstr(line, " /SYSV") != NULL;
+	unsigned long first = strtoul(line, NULL, 16), from;
+	const char *device = strchr(line, ' ');
+	size_t device_size, number_size;
+	char *end;
+
+	device = device ? strchr(device + 1, ' ') : NULL;
+	if (!device)
+		return false;
+	from = strtoul(device, &end, 16);
+	device = end + strspn(end, " ");
+	device_size = strcspn(device, " ");
+	end = (char *)device + device_size;
+	end += strspn(end, " ");
+	number_size = strcspn(end, " ");
+	if (device_size + number_size > IPC_MEMORY / 2)
+		return false;
+	to = stpcpy(to, "0x");
+	thrum__port_put_hex(to, from + (address - first));
+	to = stpcpy(strchr(to, '\0'), is_segment ? " in shared segment " : " in shared memory ");
+	if (!is_segment) {
+		memcpy(to, device, device_size);
+		to = stpcpy(to + device_size, ":");
+	}
+	memcpy(to, end, number_size);
+	to[number_size] = '\0';
+	return true;
+}
 
 static bool look_at_mapping(void *context, const char *line)
 {
@@ -72,18 +107,29 @@ static bool look_at_mapping(void *context, const char *line)
 
 	if (!has_address(line, sought->address))
 		return false;
-	sought->is_nameless = is_nameless(line);
+	sought->is_nameless = is_nameless(line) &&
+		(!sought->name || put_address(sought->name, line, sought->address));
 	return true;
 }
 
-bool thrum__adapt_ipc_is_nameless(pid_t process, unsigned long address)
+static bool seek(pid_t process, unsigned long address, char *name)
 {
-	struct sought sought = {address, false};
+	struct sought sought = {address, false, name};
 	char path[48];
 
 	strcpy(thrum__adapt_process_path(path, process), "/maps");
 	thrum__adapt_each_line(path, look_at_mapping, &sought);
 	return sought.is_nameless;
+}
+
+bool thrum__adapt_ipc_is_nameless(pid_t process, unsigned long address)
+{
+	return seek(process, address, NULL);
+}
+
+bool thrum__adapt_ipc_put_address(char to[IPC_MEMORY], const void *address)
+{
+	return !is_limited() && seek(own_pid(), (unsigned long)address, to);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------- */

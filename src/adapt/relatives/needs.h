@@ -44,6 +44,10 @@ char *thrum__adapt_ipc_put(char *to, const struct ipc_need *);
 /* Whether memory of a process is shared with its relatives, and has no name by which
  * others could find it. */
 bool thrum__adapt_ipc_is_nameless(pid_t, unsigned long address);
+#define IPC_MEMORY 128
+/* Names an address in such memory of this process as all who share it do: "0x28 in shared memory 00:01:2084".
+ * Returns false if it isn't such memory. */
+bool thrum__adapt_ipc_put_address(char to[IPC_MEMORY], const void *address);
 
 /* The number of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no
  * name any more. */

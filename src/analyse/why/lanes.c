@@ -72,11 +72,16 @@ bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension,
 		thrum__model_is_reason(model, THRUM__SUSPENSION(model, suspension, text), reason);
 }
 
+bool thrum__why_has_ended(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	return thrum__why_rests_for(model, lane->suspended, "the process has ended");
+}
+
 uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
 {
 	uint32_t row = lane->suspended;
 
-	if (!thrum__why_rests_for(model, row, "no more is recorded"))
+	if (!thrum__why_rests_for(model, row, "no more is recorded") && !thrum__why_has_ended(model, lane))
 		return row;
 	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
 		if (thrum__model_has_row(&model->suspensions, row) &&

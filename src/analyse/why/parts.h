@@ -249,6 +249,9 @@ bool thrum__why_rests_for(const struct thrum__model *, uint32_t suspension, cons
  * process that ended before others has one more, which says so. */
 uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lane *);
 
+/* Whether it is known that a lane's process ended, before others of the trace. */
+bool thrum__why_has_ended(const struct thrum__model *, const struct thrum__lane *);
+
 /* Whether the lane of a task rests for this reason. */
 bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, const char *reason);
 

@@ -132,6 +132,15 @@ static void look_at_lanes(struct thrum__search *search)
 		!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, true);
 }
 
+/* Whether a path leads to an object in memory that processes share, as the adapters' name for it says. */
+static bool is_for_shared(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t i = 0; i < path->length; i++)
+		if (strstr(thrum__model_task_name(model, path->links[i].wait.on, NULL), " in shared "))
+			return true;
+	return false;
+}
+
 /* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
  * isn't known. */
 static void look_at_process_of(struct thrum__search *search, uint32_t task)
@@ -154,6 +163,21 @@ static void look_at_process_of(struct thrum__search *search, uint32_t task)
 				search->process[i] = search->process[lane];
 	}
 	search->is_dead = search->process[lane] == PROCESS_DEAD;
+}
+
+/* Whether nothing can happen any more in any process that hasn't ended. */
+static bool is_all_dead(const struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			!thrum__why_has_ended(model, lane) && !is_blocked_for_good(search, lane))
+			return false;
+	}
+	return true;
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */
@@ -541,6 +565,8 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 	error = thrum__why_path_follow(search, path);
 	if (error < 0)
 		return error;
+	if (search->is_dead && model->is_joined && is_for_shared(model, path))
+		search->is_dead = is_all_dead(search);
 	if (path->reached == THRUM__CAUSE_HEALTHY) {
 		thrum__why_path_settle(search, path, THRUM__CAUSE_HEALTHY);
 		return 0;
