@@ -221,6 +221,10 @@ static const struct {
 	[UNSERVED_SOME] = {"Ends without serving “$o”",
 		"and so do $x more; others like it served it",
 		"$t ends without serving $o, and so do $x more; others like it served it."},
+	[THRUM__STEP_SHORT_WAY] = {"Ends, and leaves out where such as “$o” are signalled",
+		"all others like it came there, $x in all",
+		"$t ends, and leaves out the place where such as $o are signalled; all others like "
+		"it came there, $x in all."},
 	[TOOK_KEPT] = {"Takes something out of “$o” and ends without putting it back",
 		"others put theirs back",
 		"$t takes something out of $o and ends without putting it back; others put theirs back."},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Programs that are killed while they are idle, and know nothing of thrum.
+# Programs that are killed while they are idle, or hang, and know nothing of thrum.
 # shellcheck disable=SC1091,SC2154
 set -u
 . "$(dirname "$0")/adapt.bash"
@@ -14,18 +14,25 @@ done
 for case in read read-told; do
 	begin "never-$case" "$programs/idle" "$case" never
 done
+for case in told untold several; do
+	begin "$case" "$programs/stages" "$case"
+done
 slots=
 [[ ! -x $programs/uv_slots ]] || slots='busy shards spool'
 for case in ${slots:+lost $slots}; do
 	begin "$case" "$programs/uv_slots" "$case"
 done
 wait
-for case in read poll read-told poll-told permits child $given $slots; do
+for case in read poll read-told poll-told permits child $given $slots told; do
 	has "$case" why '^no findings'
 done
 # A program with a single thread is recorded only if others may share what it waits for.
 [[ ! -e semaphore.thrum ]] || has semaphore why '^no findings'
 has never-read why '^deadlock'
 has never-read-told why 'Waits for .condition over'
+has untold why 'Ends, and leaves out where such as .* all others like it came there, 6 in all'
+# Where others end without coming there, too, that tells nothing.
+has several why '^never resolved'
+"$THRUM" why several.thrum | grep 'leaves out' && wrong 'several: one is blamed for a short way'
 [[ -z $slots ]] || has lost why 'Begins none like .write 4 bytes'
 exit "$failed"

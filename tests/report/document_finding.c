@@ -112,6 +112,9 @@ static const struct {
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,
 		"[a] was the last to signal [b]. Since then only timers run, for 90 ms."},
+	{THRUM__STEP_SHORT_WAY, 0, 0,
+		"[a] ends, and leaves out the place where such as [b] are signalled; all others "
+		"like it came there, 0 in all."},
 	{THRUM__STEP_ENDS_UNSERVED, 0, 0,
 		"[a] ends without serving [b]; others like it served it."},
 	{THRUM__STEP_TAKES_LOCK, 0, 0, "[a] takes the lock of [b], but doesn't signal it."},

@@ -145,9 +145,10 @@ const char *thrum__why_certainty_name(int certainty);
 		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
 	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
 	X(LOGGED, "logged")    /* writes a log line meanwhile */ \
-	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
-	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
-	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
+	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
+	X(ENDS_UNSERVED, "ends-unserved") /* ended without serving other, as its like did */ \
+	X(SHORT_WAY, "short-way")   /* ended, and left out where such as other are signalled */ \
+	X(TAKES_LOCK, "takes-lock") /* takes the lock of other, a condition */ \
 	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
 	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
 	X(ABANDONS, "abandons")             /* ends; other is ready, and its like ran there */ \
@@ -198,7 +199,8 @@ struct thrum__step {
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if
 	 * `other` had sent that in vain.
 	 * SKIPS: in how many rounds it did.
-	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. GAVE_UP: how many signals were in vain.
+	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY: how many came there.
+	 * GAVE_UP: how many signals were in vain.
 	 * TOOK: 1 if it should have put it back.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;

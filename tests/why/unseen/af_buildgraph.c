@@ -6,7 +6,7 @@
  *   ask: why
  *   truth: The job shaders fails, and its dependant atlas is called off. The thread atlas ends in
  *     abandon_job, which doesn't tell its own dependants, so package waits for ever for a job that has ended.
- *   culprit: abandon_job|thread atlas
+ *   culprit: abandon_job|thread atlas|atlas: Ends
  *   victim: thread package|await_inputs|thread deploy
  * case: healthy
  *   args: healthy

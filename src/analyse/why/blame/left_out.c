@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells which run left out a signal. Its like gave one in each run, and somebody has waited for the condition
- * since before that run. Only for findings that nothing else explains. The page doesn't ask for this: it
- * has no room for the search.
+ * Tells who left out a signal, where little else is known. A run of a callback: its like gave one in each run,
+ * and somebody has waited for the condition since before that run. Or a thread that ended on a short way: all
+ * others like it took the condition's lock where such conditions are signalled. The page doesn't ask for this:
+ * it has no room for the search.
  */
 #include "analyse/graph.h"
-#include "analyse/why/finding.h"
+#include "analyse/why/blame/blame.h"
 
 #include <string.h>
 
-#define ASKED_MOST 2 /* findings for which the search is made */
-#define RUNS_MIN 4   /* so many runs with a signal show that each should give one */
+#define ASKED_MOST 2    /* findings for which the search is made */
+#define RUNS_MIN 4      /* so many runs with a signal show that each should give one */
+#define LOCKS_BACK 8192 /* edges of a lock or a thread that are searched, from the latest back */
+#define HELD_BACK 64    /* the same, of a task while it has a lock */
+#define SIGNALS_MIN 3   /* so many signals from a place show that they come from there, */
+#define PLACES_MAX 4
+#define USUAL_MIN 4 /* and so many threads that came there that each should */
+
+/* ---- A run ---------------------------------------------------------------------------------- */
 
 /* Whether a finding tells no more than who waits for whom. */
 static bool is_bare(const struct thrum__finding *finding)
@@ -59,6 +67,161 @@ static void add_step(struct thrum__finding *finding, unsigned at, const struct t
 	finding->step_count++;
 }
 
+/* ---- A short way ---------------------------------------------------------------------------- */
+
+/* The places where a lock is taken by those that signal conditions like one. */
+struct source {
+	uint32_t lock, condition;
+	int places[PLACES_MAX];
+	unsigned count;
+	uint32_t signals;
+	uint32_t sample; /* a task that signalled, having taken the lock there */
+};
+
+/* How many threads that were begun where a sample was came to such a place and ended, and how many ended
+ * otherwise. */
+struct ways {
+	uint32_t usual, short_ones, task; /* task: the latest that ended otherwise */
+	uint32_t edge;                    /* by which that took the lock last */
+};
+
+/* Whether a task signalled a condition like this one between two edges: it took a lock and released it. */
+static bool has_signalled(const struct thrum__model *model, uint32_t condition, uint32_t lock,
+	uint32_t unlock)
+{
+	THRUM__EDGES_BACK (model, unlock, prev_out, HELD_BACK) {
+		if (unlock == lock)
+			return false;
+		if (THRUM__EDGE(model, unlock, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__why_are_named_alike(model, condition,
+				THRUM__EDGE(model, unlock, to)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is at one of the places that a lock was taken, by an edge. */
+static bool is_there(const struct thrum__model *model, const struct source *source, uint32_t lock)
+{
+	int place = thrum__model_edge_place(model, lock);
+
+	for (unsigned i = 0; i < source->count; i++)
+		if (source->places[i] == place)
+			return true;
+	return false;
+}
+
+/* Notes that a task signalled, having taken a lock. Returns false if its place isn't known, or there are too
+ * many. */
+static bool note_signal(const struct thrum__model *model, struct source *source, uint32_t lock)
+{
+	source->signals++;
+	source->sample = THRUM__EDGE(model, lock, from);
+	if (is_there(model, source, lock))
+		return true;
+	if (thrum__model_edge_place(model, lock) <= 0 || source->count == PLACES_MAX)
+		return false;
+	source->places[source->count++] = thrum__model_edge_place(model, lock);
+	return true;
+}
+
+/* Finds the places from where such conditions are signalled. */
+static bool find_source(const struct thrum__model *model, struct source *source)
+{
+	uint32_t edge = THRUM__TASK(model, source->lock, edge_in), unlock = THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOCKS_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_UNLOCK)
+			unlock = edge;
+		if (kind != THRUM__EDGE_LOCK || unlock == THRUM__NONE ||
+			THRUM__EDGE(model, unlock, from) != THRUM__EDGE(model, edge, from))
+			continue;
+		if (has_signalled(model, source->condition, edge, unlock) &&
+			!note_signal(model, source, edge))
+			return false;
+		unlock = THRUM__NONE;
+	}
+	return edge == THRUM__NONE && source->signals >= SIGNALS_MIN;
+}
+
+/* Counts a thread by whether it took the lock at one of the places. */
+static void count_way(const struct thrum__model *model, const struct source *source, uint32_t task,
+	struct ways *ways)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), last = THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOCKS_BACK) {
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
+			THRUM__EDGE(model, edge, to) != source->lock)
+			continue;
+		if (is_there(model, source, edge)) {
+			ways->usual++;
+			return;
+		}
+		last = last == THRUM__NONE ? edge : last;
+	}
+	ways->short_ones++;
+	ways->task = task;
+	ways->edge = last;
+}
+
+/* Looks at all threads that were begun where the one was that signalled. */
+static struct ways look_at_ways(const struct thrum__model *model, const struct source *source)
+{
+	struct ways ways = {0, 0, THRUM__NONE, THRUM__NONE};
+	uint32_t like = source->sample;
+
+	THRUM__EACH_TASK (model, task)
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			THRUM__TASK(model, task, creator) == THRUM__TASK(model, like, creator) &&
+			THRUM__TASK(model, task, site) == THRUM__TASK(model, like, site) &&
+			!thrum__analyse_task_is_pending(model, task))
+			count_way(model, source, task, &ways);
+	return ways;
+}
+
+/* The wait for a condition of which a finding tells only who took its lock; else NULL. */
+static const struct thrum__step *guessed_wait(const struct thrum__finding *finding)
+{
+	const struct thrum__step *last = &finding->steps[finding->step_count - 1];
+
+	for (unsigned i = 0; i + 1 < finding->step_count; i++)
+		if (finding->steps[i].kind != THRUM__STEP_TAKES_LOCK ||
+			finding->steps[i].more > 0 || finding->steps[i].other != last->other)
+			return NULL;
+	return finding->step_count > 1 && last->kind == THRUM__STEP_WAITS_FOR ? last : NULL;
+}
+
+/* Names the only thread that ended on a short way since a wait began, in the place of all that took the
+ * lock. */
+static void try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
+{
+	const struct thrum__step *wait = guessed_wait(finding);
+	struct source source = {.condition = wait ? wait->other : THRUM__NONE};
+	struct ways ways;
+
+	source.lock = wait ? thrum__why_lock_of_condition(model, wait->other) : THRUM__NONE;
+	if (source.lock == THRUM__NONE || !find_source(model, &source) ||
+		!thrum__model_has_row(&model->tasks, source.sample))
+		return;
+	ways = look_at_ways(model, &source);
+	if (ways.short_ones != 1 || ways.usual < USUAL_MIN || ways.edge == THRUM__NONE ||
+		THRUM__TASK(model, ways.task, end) <= wait->time)
+		return;
+	finding->steps[1] = *wait;
+	finding->steps[0] = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
+		.task = ways.task,
+		.other = source.condition,
+		.time = THRUM__TASK(model, ways.task, end),
+		.edge = ways.edge,
+		.more = ways.usual};
+	finding->step_count = 2;
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
 void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__findings *findings)
 {
 	unsigned asked = 0;
@@ -67,6 +230,7 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 		struct thrum__finding *finding = &findings->findings[i];
 		struct thrum__odd odd;
 
+		try_short_way(search->model, finding);
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&
 				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))
