@@ -32,6 +32,7 @@
 #define PROBES 8u   /* places that are tried for one */
 #define HABIT 3     /* so many messages must have come from one thread */
 #define TRIES 3     /* to see all threads asleep */
+#define ROUNDS 20   /* of a timer, in which a program that pauses may still go on */
 #define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
 
 /* Why nobody takes the bytes. */
@@ -317,7 +318,9 @@ static struct reader find_reader(int fd)
 
 struct rest {
 	int64_t since;
+	int64_t rounds; /* so often a timer came that doesn't go on, by its latest interval */
 	bool may_go_on;
+	bool ticks; /* there is a timer */
 };
 
 /* A timer may let the program answer. Time limits of descriptors are for others. */
@@ -326,21 +329,32 @@ static int look_at_event(const struct event_base *base, const struct event *even
 	struct rest *rest = data;
 	short flags = event->ev_evcallback.evcb_flags;
 	const struct cell *cell;
+	int64_t latest, before;
 
 	(void)base;
 	if (flags & EVLIST_INTERNAL || !(flags & EVLIST_TIMEOUT) || event->ev_fd >= 0)
 		return 0;
 	cell = thrum__adapt_event_cell(event);
-	rest->may_go_on |= !cell || atomic_load(&cell->came[1]) < rest->since;
+	rest->ticks = true;
+	latest = cell ? atomic_load(&cell->came[0]) : 0;
+	before = cell ? atomic_load(&cell->came[1]) : 0;
+	rest->may_go_on |= before < rest->since ||
+		rough_time() - rest->since < (latest - before) * rest->rounds;
 	return rest->may_go_on;
 }
 
-static bool may_go_on(const struct mark *mark)
+/* Whether the program did something so that the bytes are held: it may count the rounds of a timer. */
+static bool is_on_purpose(const struct mark *mark)
 {
-	struct rest rest = {mark->since, false};
+	return mark->why == IS_UNSENT || mark->why == IS_UNTOLD;
+}
+
+static struct rest find_rest(const struct mark *mark)
+{
+	struct rest rest = {.since = mark->since, .rounds = is_on_purpose(mark) ? ROUNDS : 0};
 
 	real_event_base_foreach_event(NULL)(mark->known.ev_base, look_at_event, &rest);
-	return rest.may_go_on;
+	return rest;
 }
 
 /* Whether it is the same bufferevent with the same loop, and its own thread looks. */
@@ -425,15 +439,24 @@ static const void *add_why(char *to, const struct mark *mark, const struct buffe
 	}
 }
 
-static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter)
+/* A program that does nothing on purpose may go on after some rounds of a timer: why says that it is
+ * possible. */
+static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter, bool ticks)
 {
+	bool is_unsent = mark->why == IS_UNSENT;
 	char label[CALL_MAX + PLACE_MAX + 100], *end;
 	const void *place;
 
-	end = stpcpy(thrum__adapt_put_number(label, mark->length),
-		mark->length == 1 ? " byte" : " bytes");
-	thrum__adapt_put_call(end, mark->why == IS_UNSENT ? " to" : " of", now->ev_read.ev_fd);
-	place = add_why(strchr(end, '\0'), mark, now);
+	if (ticks && is_on_purpose(mark)) {
+		thrum__adapt_put_call(label,
+			is_unsent ? "data so far unsent to" : "data so far unread of",
+			now->ev_read.ev_fd);
+	} else {
+		end = stpcpy(thrum__adapt_put_number(label, mark->length),
+			mark->length == 1 ? " byte" : " bytes");
+		thrum__adapt_put_call(end, is_unsent ? " to" : " of", now->ev_read.ev_fd);
+	}
+	place = add_why(strchr(label, '\0'), mark, now);
 	atomic_store(&mark->told, thrum__adapt_look_tell(label, place, waiter));
 }
 
@@ -468,9 +491,13 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now, int ep
 			mark->naps = (struct naps){0};
 			return;
 		}
-		if (reader.task && is_alone(mark, now, reader.tid, epoll) && !may_go_on(mark)) {
-			tell(mark, now, reader.task);
-			return;
+		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
+			struct rest rest = find_rest(mark);
+
+			if (!rest.may_go_on) {
+				tell(mark, now, reader.task, rest.ticks);
+				return;
+			}
 		}
 		thrum__adapt_look_settle();
 	}
