@@ -86,6 +86,29 @@ for case in all later helper; do
 	has "parts-$case" why '^no findings'
 done
 
+# A bufferevent that writes no more, or whose callbacks are gone, and its healthy likes.
+for fault in write call; do
+	for case in hang ticks signal fine later counts helper; do
+		soon "$fault-$case" "$programs/event_held" "$fault" "$case"
+	done
+done
+all_same
+by='(halt|event_held\+0x)'
+held_write="to socket [0-9]+, unsent since bufferevent_disable in $by"
+held_call="of socket [0-9]+, without a callback since bufferevent_setcb in $by"
+for fault in write call; do
+	held=held_$fault
+	for case in hang signal; do
+		has "$fault-$case" why "^never resolved \(likely\): .1 byte ${!held}[^ ]* never resolves; 2 more hang"
+	done
+	has "$fault-ticks" why "^never resolved \(possible\): .data so far un[a-z]* ${!held}"
+	for case in fine later counts helper; do
+		has "$fault-$case" why '^no findings'
+		"$THRUM" dump "$fault-$case.thrum" | grep -E 'unsent since|without a callback' &&
+			wrong "$fault-$case: the program goes on"
+	done
+done
+
 # Nothing of libevent without its adapter.
 "$THRUM" record -o less.thrum --without=event -- "$programs/event" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'bufferevent' && wrong "--without=event records libevent"

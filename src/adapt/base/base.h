@@ -536,6 +536,9 @@ const void *thrum__adapt_handler_around(void);
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
 
+/* Whether it is a signal that asks a process to end. */
+bool thrum__adapt_asks_to_end(int number);
+
 /* Whether the program has a handler for any signal. */
 bool thrum__adapt_has_handlers(void);
 
@@ -545,6 +548,11 @@ bool thrum__adapt_may_interrupt(void);
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */
 bool thrum__adapt_had_handlers(void);
+/* The same, but for handlers of loops of those signals that ask a program to end. They write to what the loop
+ * waits for, so none is lost between two parts of its wait. */
+bool thrum__adapt_had_other_handlers(void);
+/* The handler that this signal has now is such a one. */
+void thrum__adapt_loop_handles(int number);
 /* Whether there is one, or was one just now. Keeps errno. */
 bool thrum__adapt_may_handle(void);
 

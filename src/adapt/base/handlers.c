@@ -80,23 +80,84 @@ bool thrum__adapt_may_handle(void)
 	return atomic_load(&may_handle);
 }
 
-/* To find out takes a call for each signal, so short waits rely on what was found shortly before. */
-bool thrum__adapt_had_handlers(void)
+/* What was found shortly before: to find out takes a call for each signal. */
+struct memory {
+	_Atomic bool has_handlers;
+	_Atomic int64_t sought;
+};
+
+static bool had_handlers(struct memory *memory, bool (*has)(void))
 {
-	static _Atomic bool has_handlers;
-	static _Atomic int64_t sought;
 	int64_t now = rough_time();
 	int error = errno;
 
 	if (is_limited())
 		return true; /* so nobody looks */
-	if (!atomic_load(&has_handlers) && now - atomic_load(&sought) >= SOUGHT) {
-		if (thrum__adapt_has_handlers())
-			atomic_store(&has_handlers, true);
-		atomic_store(&sought, now);
+	if (!atomic_load(&memory->has_handlers) &&
+		now - atomic_load(&memory->sought) >= SOUGHT) {
+		if (has())
+			atomic_store(&memory->has_handlers, true);
+		atomic_store(&memory->sought, now);
 		errno = error;
 	}
-	return atomic_load(&has_handlers);
+	return atomic_load(&memory->has_handlers);
+}
+
+bool thrum__adapt_had_handlers(void)
+{
+	static struct memory memory;
+
+	return had_handlers(&memory, thrum__adapt_has_handlers);
+}
+
+/* ---- Handlers of loops -------------------------------------------------------------------------- */
+
+#define LOOPS 4 /* libraries that have such loops */
+
+static const void *_Atomic loop_handlers[LOOPS];
+
+bool thrum__adapt_asks_to_end(int number)
+{
+	return number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
+}
+
+void thrum__adapt_loop_handles(int number)
+{
+	const void *handler = thrum__adapt_asks_to_end(number) ? thrum__adapt_handler(number) : NULL;
+
+	for (int i = 0; handler && i < LOOPS; i++) {
+		const void *before = NULL;
+
+		if (atomic_compare_exchange_strong(&loop_handlers[i], &before, handler) ||
+			before == handler)
+			return;
+	}
+}
+
+static bool is_of_loop(const void *handler)
+{
+	for (int i = 0; i < LOOPS; i++)
+		if (atomic_load(&loop_handlers[i]) == handler)
+			return true;
+	return false;
+}
+
+static bool has_other_handlers(void)
+{
+	for (int number = 1; number <= SIGRTMAX; number++) {
+		const void *handler = thrum__adapt_handler(number);
+
+		if (handler && !(thrum__adapt_asks_to_end(number) && is_of_loop(handler)))
+			return true;
+	}
+	return false;
+}
+
+bool thrum__adapt_had_other_handlers(void)
+{
+	static struct memory memory;
+
+	return had_handlers(&memory, has_other_handlers);
 }
 
 /* ---- The handler that runs ---------------------------------------------------------------------- */

@@ -260,7 +260,7 @@ static int left_of(int limit, uint64_t began)
 \
 			if (UNLIKELY(thrum__adapt_looks_aside(&looking)) && !looks && \
 				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
-				!thrum__adapt_had_handlers()) \
+				thrum__adapt_may_look_aside(&looking)) \
 				LOOK_ASIDE(name, arguments) \
 			else \
 				LOOK_ON(name, arguments) \

@@ -237,7 +237,12 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 			thrum_task_due(cell->task, INT64_MAX); /* not by time */
 		}
 	}
-	return real_event_add(CALLER)(event, timeout);
+	int result = real_event_add(CALLER)(event, timeout);
+
+	/* libevent's handler of the signal is there now. */
+	if (result == 0 && event->ev_events & EV_SIGNAL)
+		thrum__adapt_loop_handles(event->ev_fd);
+	return result;
 }
 
 STAND_IN void event_active(struct event *event, int what, short calls)

@@ -53,5 +53,9 @@ void thrum__adapt_event_mark_forget(const struct bufferevent *);
  * for reading, and the bufferevent isn't gone. */
 void thrum__adapt_event_mark_begin(const struct bufferevent *);
 void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
+/* One was told there to write no more; NULL: it may write again. */
+void thrum__adapt_event_mark_writes(struct bufferevent *, const void *disabler);
+/* It has no callback for reading since then; NULL: it has one. */
+void thrum__adapt_event_mark_calls(struct bufferevent *, const void *unsetter);
 
 #endif

@@ -116,7 +116,13 @@ static void set_callbacks(struct bufferevent *buffer, bufferevent_data_cb read,
 STAND_IN void bufferevent_setcb(struct bufferevent *buffer, bufferevent_data_cb read,
 	bufferevent_data_cb write, bufferevent_event_cb state, void *argument)
 {
+	bufferevent_data_cb before = NULL;
+
+	if (!read && thrum__adapt_event_begin(CALLER))
+		real_bufferevent_getcb(CALLER)(buffer, &before, NULL, NULL, NULL);
 	set_callbacks(buffer, read, write, state, argument, CALLER);
+	if (read || before)
+		thrum__adapt_event_mark_calls(buffer, read ? NULL : thrum__adapt_caller(CALLER));
 }
 
 STAND_IN struct bufferevent *bufferevent_new(evutil_socket_t fd, bufferevent_data_cb read,
@@ -156,17 +162,21 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 }
 
 /* libevent changes its watch of the descriptor then, or in its next turn. */
-#define READ_NO_MORE(name, place) \
+#define CHANGES(name, place) \
 	REAL(name) \
 	STAND_IN int name(struct bufferevent *buffer, short events) \
 	{ \
-		if (events & EV_READ && thrum__adapt_event_begin(CALLER)) \
-			thrum__adapt_removed_disabled(real_bufferevent_getfd(NULL)(buffer), \
-				place); \
+		if (thrum__adapt_event_begin(CALLER)) { \
+			if (events & EV_READ) \
+				thrum__adapt_removed_disabled( \
+					real_bufferevent_getfd(NULL)(buffer), place); \
+			if (events & EV_WRITE) \
+				thrum__adapt_event_mark_writes(buffer, place); \
+		} \
 		return real_##name(CALLER)(buffer, events); \
 	}
-READ_NO_MORE(bufferevent_disable, thrum__adapt_caller(CALLER))
-READ_NO_MORE(bufferevent_enable, NULL)
+CHANGES(bufferevent_disable, thrum__adapt_caller(CALLER))
+CHANGES(bufferevent_enable, NULL)
 
 STAND_IN void bufferevent_free(struct bufferevent *buffer)
 {

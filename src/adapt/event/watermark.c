@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bytes that bufferevents have read, and that nobody takes. With a low watermark, libevent calls the
+ * Bytes that bufferevents hold, and that nobody takes. They aren't sent after bufferevent_disable(EV_WRITE),
+ * and the program isn't told of any once it has taken its callback back. With a low watermark, libevent calls the
  * program's callback only once as many bytes have come. Without one, it calls only if more come, whatever the
  * callback left. If the thread at the other end waits for an answer, nobody goes on. So a loop's thread looks
  * now and then for bytes of which no callback was told, or that the last one left. It tells of them only
  * while nothing is known that may answer: no timer but those that came twice since, and no other thread that
  * does more than to nap again and again. Those threads don't count where one alone always sent, was answered
- * each time, and is the one that waits. Bytes that the callback left may wait for something else: so then all
- * other threads have to wait for the program itself, and nothing may come from outside.
+ * each time, and is the one that waits. Bytes that the callback left, or for which the program does nothing on
+ * purpose, may wait for something else: so then all other threads have to wait for the program itself, and
+ * nothing may come from outside.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -30,14 +32,26 @@
 #define PROBES 8u   /* places that are tried for one */
 #define HABIT 3     /* so many messages must have come from one thread */
 #define TRIES 3     /* to see all threads asleep */
+#define ROUNDS 20   /* of a timer, in which a program that pauses may still go on */
 #define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
 
-/* A bufferevent with a low watermark, or whose callback left bytes. Only the thread of its loop uses the
+/* Why nobody takes the bytes. */
+enum why {
+	NOT_HELD,
+	IS_SHORT,  /* of the low watermark */
+	IS_LEFT,   /* by the callback for reading */
+	IS_UNSENT, /* since the bufferevent is to write no more */
+	IS_UNTOLD  /* since it has no callback for reading */
+};
+
+/* A bufferevent with a low watermark, whose callback left bytes, or that does less than before. Only the thread of its loop uses the
  * other members, but for `told`. */
 static struct mark {
 	struct bufferevent *_Atomic buffer; /* NULL: it is free */
 	pid_t process;                      /* a child of it has a copy only */
-	const void *caller;                 /* who set the low watermark */
+	const void *caller;                 /* who set the low watermark, */
+	const void *disabler;               /* and who made it write no more; NULL: it writes, */
+	const void *unsetter; /* and who took its callbacks back; NULL: it has some */
 	struct bufferevent known;           /* as it was then */
 	size_t left;  /* bytes of which the program knew when its last callback returned */
 	bool is_left; /* the callback for reading left them */
@@ -46,6 +60,7 @@ static struct mark {
 	uint32_t sender, times;
 	/* As it was seen first: */
 	int64_t since; /* 0: nothing is wrong */
+	enum why why;
 	size_t length;
 	uint64_t ran;          /* of the thread that waits */
 	struct naps naps;      /* of all others since */
@@ -149,11 +164,10 @@ static size_t left_of(struct bufferevent *buffer)
 	return real_evbuffer_get_length(NULL)(real_bufferevent_get_input(NULL)(buffer));
 }
 
-static void note(struct mark *mark, struct bufferevent *buffer, const void *caller)
+static void note(struct mark *mark, struct bufferevent *buffer)
 {
 	take_back(mark);
 	mark->process = own_pid();
-	mark->caller = caller;
 	mark->left = left_of(buffer);
 	if (!copy(buffer, &mark->known, sizeof mark->known))
 		atomic_store(&mark->buffer, NULL);
@@ -171,6 +185,7 @@ static struct mark *take(struct bufferevent *buffer)
 		mark = probe(buffer, i);
 		mark->sender = mark->times = 0;
 		mark->is_left = false;
+		mark->caller = mark->disabler = mark->unsetter = NULL;
 	}
 	return mark;
 }
@@ -178,9 +193,9 @@ static struct mark *take(struct bufferevent *buffer)
 static thrum_task look(int epoll, bool is_waiting);
 
 /* Keeps the bufferevent in mind. */
-static void begin(struct mark *mark, struct bufferevent *buffer, const void *caller)
+static void begin(struct mark *mark, struct bufferevent *buffer)
 {
-	note(mark, buffer, caller);
+	note(mark, buffer);
 	atomic_store(&are_any, true);
 	thrum__adapt_look_also(look);
 }
@@ -194,8 +209,30 @@ STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events,
 	if (!(events & EV_READ) || !thrum__adapt_event_begin(CALLER))
 		return;
 	mark = low > 1 && knows_buffers() ? take(buffer) : find(buffer);
-	if (mark)
-		begin(mark, buffer, CALLER);
+	if (!mark)
+		return;
+	mark->caller = CALLER;
+	begin(mark, buffer);
+}
+
+void thrum__adapt_event_mark_writes(struct bufferevent *buffer, const void *disabler)
+{
+	struct mark *mark = disabler && knows_buffers() ? take(buffer) : find(buffer);
+
+	if (!mark)
+		return;
+	mark->disabler = disabler;
+	begin(mark, buffer);
+}
+
+void thrum__adapt_event_mark_calls(struct bufferevent *buffer, const void *unsetter)
+{
+	struct mark *mark = unsetter && knows_buffers() ? take(buffer) : find(buffer);
+
+	if (!mark)
+		return;
+	mark->unsetter = unsetter;
+	begin(mark, buffer);
 }
 
 void thrum__adapt_event_mark_begin(const struct bufferevent *buffer)
@@ -215,7 +252,7 @@ void thrum__adapt_event_mark_told(struct bufferevent *buffer, bool has_read)
 	if (!mark && has_read && left_of(buffer) > 0 && knows_buffers()) {
 		mark = take(buffer);
 		if (mark)
-			begin(mark, buffer, NULL);
+			begin(mark, buffer);
 	}
 	if (!mark)
 		return;
@@ -281,7 +318,9 @@ static struct reader find_reader(int fd)
 
 struct rest {
 	int64_t since;
+	int64_t rounds; /* so often a timer came that doesn't go on, by its latest interval */
 	bool may_go_on;
+	bool ticks; /* there is a timer */
 };
 
 /* A timer may let the program answer. Time limits of descriptors are for others. */
@@ -290,21 +329,32 @@ static int look_at_event(const struct event_base *base, const struct event *even
 	struct rest *rest = data;
 	short flags = event->ev_evcallback.evcb_flags;
 	const struct cell *cell;
+	int64_t latest, before;
 
 	(void)base;
 	if (flags & EVLIST_INTERNAL || !(flags & EVLIST_TIMEOUT) || event->ev_fd >= 0)
 		return 0;
 	cell = thrum__adapt_event_cell(event);
-	rest->may_go_on |= !cell || atomic_load(&cell->came[1]) < rest->since;
+	rest->ticks = true;
+	latest = cell ? atomic_load(&cell->came[0]) : 0;
+	before = cell ? atomic_load(&cell->came[1]) : 0;
+	rest->may_go_on |= before < rest->since ||
+		rough_time() - rest->since < (latest - before) * rest->rounds;
 	return rest->may_go_on;
 }
 
-static bool may_go_on(const struct mark *mark)
+/* Whether the program did something so that the bytes are held: it may count the rounds of a timer. */
+static bool is_on_purpose(const struct mark *mark)
 {
-	struct rest rest = {mark->since, false};
+	return mark->why == IS_UNSENT || mark->why == IS_UNTOLD;
+}
+
+static struct rest find_rest(const struct mark *mark)
+{
+	struct rest rest = {.since = mark->since, .rounds = is_on_purpose(mark) ? ROUNDS : 0};
 
 	real_event_base_foreach_event(NULL)(mark->known.ev_base, look_at_event, &rest);
-	return rest.may_go_on;
+	return rest;
 }
 
 /* Whether it is the same bufferevent with the same loop, and its own thread looks. */
@@ -339,10 +389,22 @@ static bool is_left(const struct mark *mark, const struct bufferevent *now, size
 		ioctl(now->ev_read.ev_fd, FIONREAD, &size) == 0 && size == 0;
 }
 
-/* The same of bytes that were seen so. */
-static bool were_left(const struct mark *mark)
+/* Why nobody takes the bytes, and how many these are. */
+static enum why find_why(const struct mark *mark, const struct bufferevent *now, size_t *length)
 {
-	return mark->is_left && mark->length == mark->left;
+	size_t unsent;
+
+	if (!length_of(now->input, length) || !length_of(now->output, &unsent))
+		return NOT_HELD;
+	if (mark->disabler && !(now->enabled & EV_WRITE) && unsent > 0) {
+		*length = unsent;
+		return IS_UNSENT;
+	}
+	if (mark->unsetter && !now->readcb && *length > 0)
+		return IS_UNTOLD;
+	return is_short(mark, now, *length)   ? IS_SHORT
+		: is_left(mark, now, *length) ? IS_LEFT
+					      : NOT_HELD;
 }
 
 /* Whether a thread alone has sent what came, was answered each time, and has sent the rest, too. */
@@ -352,25 +414,50 @@ static bool asks_alone(const struct mark *mark, const struct bufferevent *now, u
 		thrum__adapt_pipe_sender(now->ev_read.ev_fd) == tid;
 }
 
-static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter)
+/* Adds why the bytes are held. Returns the place. */
+static const void *add_why(char *to, const struct mark *mark, const struct bufferevent *now)
 {
-	char label[CALL_MAX + PLACE_MAX + 100], *end;
 	cell_function *callback = thrum__adapt_event_read_callback(now);
-	const void *caller = mark->caller;
+	const void *function = (const void *)(uintptr_t)callback;
 
-	end = stpcpy(thrum__adapt_put_number(label, mark->length),
-		mark->length == 1 ? " byte" : " bytes");
-	thrum__adapt_put_call(end, " of", now->ev_read.ev_fd);
-	if (were_left(mark)) {
-		end = stpcpy(strchr(end, '\0'), ", left by ");
-		caller = (const char *)(uintptr_t)callback +
-			1; /* a site is the place behind a call */
-	} else {
-		end = stpcpy(strchr(end, '\0'), ", fewer than the low watermark of ");
-		end = stpcpy(thrum__adapt_put_number(end, now->wm_read.low), " of ");
+	switch (mark->why) {
+	case IS_UNSENT:
+		thrum__adapt_label(to, ", unsent since bufferevent_disable in", mark->disabler);
+		return mark->disabler;
+	case IS_UNTOLD:
+		thrum__adapt_label(to, ", without a callback since bufferevent_setcb in",
+			mark->unsetter);
+		return mark->unsetter;
+	case IS_LEFT:
+		thrum__adapt_label(to, ", left by bufferevent", function);
+		return (const char *)function + 1; /* a site is the place behind a call */
+	default:
+		to = stpcpy(to, ", fewer than the low watermark of ");
+		to = thrum__adapt_put_number(to, now->wm_read.low);
+		thrum__adapt_label(to, " of bufferevent", function);
+		return mark->caller;
 	}
-	thrum__adapt_label(end, "bufferevent", (const void *)(uintptr_t)callback);
-	atomic_store(&mark->told, thrum__adapt_look_tell(label, caller, waiter));
+}
+
+/* A program that does nothing on purpose may go on after some rounds of a timer: why says that it is
+ * possible. */
+static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter, bool ticks)
+{
+	bool is_unsent = mark->why == IS_UNSENT;
+	char label[CALL_MAX + PLACE_MAX + 100], *end;
+	const void *place;
+
+	if (ticks && is_on_purpose(mark)) {
+		thrum__adapt_put_call(label,
+			is_unsent ? "data so far unsent to" : "data so far unread of",
+			now->ev_read.ev_fd);
+	} else {
+		end = stpcpy(thrum__adapt_put_number(label, mark->length),
+			mark->length == 1 ? " byte" : " bytes");
+		thrum__adapt_put_call(end, is_unsent ? " to" : " of", now->ev_read.ev_fd);
+	}
+	place = add_why(strchr(label, '\0'), mark, now);
+	atomic_store(&mark->told, thrum__adapt_look_tell(label, place, waiter));
 }
 
 /* Whether all other threads sleep until something comes from this program, or a new connection. */
@@ -387,8 +474,9 @@ static bool do_others_rest(const struct bufferevent *now, int epoll)
 static bool is_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid,
 	int epoll)
 {
-	return were_left(mark) ? do_others_rest(now, epoll)
-			       : asks_alone(mark, now, tid) || thrum__adapt_others_nap(&mark->naps);
+	return mark->why != IS_SHORT ? do_others_rest(now, epoll)
+				     : asks_alone(mark, now, tid) ||
+			thrum__adapt_others_nap(&mark->naps);
 }
 
 /* Threads that look from time to time may do so just now: so this tries again. */
@@ -403,9 +491,13 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now, int ep
 			mark->naps = (struct naps){0};
 			return;
 		}
-		if (reader.task && is_alone(mark, now, reader.tid, epoll) && !may_go_on(mark)) {
-			tell(mark, now, reader.task);
-			return;
+		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
+			struct rest rest = find_rest(mark);
+
+			if (!rest.may_go_on) {
+				tell(mark, now, reader.task, rest.ticks);
+				return;
+			}
 		}
 		thrum__adapt_look_settle();
 	}
@@ -414,19 +506,21 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now, int ep
 static void look_at(struct mark *mark, const struct bufferevent *buffer, int epoll)
 {
 	struct bufferevent now;
+	enum why why;
 	size_t length;
 
-	if (!copy(buffer, &now, sizeof now) || !is_same(mark, &now, epoll) ||
-		!length_of(now.input, &length))
+	if (!copy(buffer, &now, sizeof now) || !is_same(mark, &now, epoll))
 		return;
-	if (!is_short(mark, &now, length) && !is_left(mark, &now, length)) {
+	why = find_why(mark, &now, &length);
+	if (why == NOT_HELD) {
 		take_back(mark);
 		return;
 	}
-	if (!mark->since || mark->length != length) {
+	if (!mark->since || mark->length != length || mark->why != why) {
 		take_back(mark);
 		mark->since = rough_time();
 		mark->length = length;
+		mark->why = why;
 		mark->ran = find_reader(now.ev_read.ev_fd).ran;
 		mark->naps = (struct naps){0};
 	}

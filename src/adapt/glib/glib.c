@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <gio/gio.h>
 #include <glib-unix.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -201,6 +202,16 @@ static bool set_hook(GSource *source, struct cell *cell, const struct hook *give
 
 /* ---- Making sources -------------------------------------------------------------------------- */
 
+/* A source of a signal is made: GLib's handler is there now. */
+static void note_handlers(void)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (thrum__adapt_glib_is_own(thrum__adapt_handler(numbers[i])))
+			thrum__adapt_loop_handles(numbers[i]);
+}
+
 /* Gives a new source a task. */
 static GSource *make_source(GSource *source, enum thrum_kind kind, const char *noun,
 	int64_t milliseconds, int fd, const void *caller)
@@ -219,6 +230,8 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	cell->remover = NULL;
 	cell->is_attached = cell->has_run = false;
 	cell->is_timeout = kind == THRUM_KIND_TIMER;
+	if (strcmp(noun, "signal") == 0)
+		note_handlers();
 	cell->watched = fd;
 	cell->watch = thrum__adapt_removed_source(fd);
 	if (kind == THRUM_KIND_REQUEST && thrum__adapt_glib_child) {

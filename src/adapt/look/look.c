@@ -31,11 +31,14 @@ static bool may_be_for_pipes(const struct looking *looking)
 		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
 }
 
+/* A signal that asks the program to end doesn't take what is left; but it may end any other wait. */
 bool thrum__adapt_looks(const struct looking *looking)
 {
 	return !is_limited() &&
-		(has_cause(looking) || may_be_for_pipes(looking) || looking->is_loop) &&
-		!thrum__adapt_had_handlers();
+		(has_cause(looking)
+				? !thrum__adapt_had_other_handlers()
+				: (may_be_for_pipes(looking) || looking->is_loop) &&
+					!thrum__adapt_had_handlers());
 }
 
 /* Looks for data or a rest that nobody takes. */
@@ -96,7 +99,8 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 		told = look_for_left(looking);
 	if (!told && is_waiting && atomic_load(&thrum__adapt_may_close_twice))
 		told = thrum__adapt_twice_look(looking);
-	if (looking->epoll >= 0 && thrum__adapt_has_rearmed())
+	if (looking->epoll >= 0 && thrum__adapt_has_rearmed() &&
+		(!is_waiting || !thrum__adapt_had_handlers()))
 		thrum__adapt_rearm_look(looking);
 	if (looking->epoll >= 0)
 		told = look_also(looking->epoll, is_waiting, told);
@@ -211,6 +215,20 @@ static void look_at_loop(struct looking *looking)
 	errno = error;
 }
 
+static void look_at_polled(struct looking *looking)
+{
+	if (looking->is_loop)
+		thrum__adapt_polled_look(looking);
+	if (!looking->told && (looking->unwritten >= 0 || looking->alone >= 0))
+		look_for_writer(looking);
+}
+
+bool thrum__adapt_may_look_aside(const struct looking *looking)
+{
+	return thrum__adapt_has_left()  ? !thrum__adapt_had_other_handlers()
+		: thrum__adapt_looks_at_polled(looking) && !thrum__adapt_had_handlers();
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
@@ -219,14 +237,12 @@ bool thrum__adapt_look_aside(struct looking *looking)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	look_for_left(looking);
-	if (looking->is_loop)
-		thrum__adapt_polled_look(looking);
-	if (!looking->told && (looking->unwritten >= 0 || looking->alone >= 0))
-		look_for_writer(looking);
+	if (!thrum__adapt_had_handlers())
+		look_at_polled(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	looking->pause = next_pause(looking->pause);
-	return thrum__adapt_looks_aside(looking) && !thrum__adapt_had_handlers();
+	return thrum__adapt_may_look_aside(looking);
 }
 
 bool thrum__adapt_look(struct looking *looking)
@@ -248,10 +264,12 @@ bool thrum__adapt_look(struct looking *looking)
 		thrum__adapt_wait_go(wait, looking->reason);
 		looking->told = told;
 	}
-	if (!looking->told && may_be_for_pipes(looking))
-		look_for_pipes(looking);
-	if (!looking->told && looking->is_loop)
-		look_at_loop(looking);
+	if (!looking->told && !thrum__adapt_had_handlers()) {
+		if (may_be_for_pipes(looking))
+			look_for_pipes(looking);
+		if (!looking->told && looking->is_loop)
+			look_at_loop(looking);
+	}
 	looking->pause = next_pause(looking->pause);
 	return thrum__adapt_looks(looking);
 }

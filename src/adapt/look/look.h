@@ -76,6 +76,8 @@ static inline bool thrum__adapt_looks_aside(const struct looking *looking)
 {
 	return thrum__adapt_has_left() || thrum__adapt_looks_at_polled(looking);
 }
+/* Whether that wait may, as no signal's handler might end the call. Keeps errno. */
+bool thrum__adapt_may_look_aside(const struct looking *);
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);
 

@@ -133,9 +133,6 @@ bool thrum__adapt_has_sent(void);
 
 /* ---- unheard.c ---- */
 
-/* Whether it is a signal that asks a process to end. */
-bool thrum__adapt_asks_to_end(int number);
-
 /* A signal that this process sent to another one, so that it ends. */
 struct unheard {
 	int number;

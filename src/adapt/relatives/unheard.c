@@ -46,11 +46,6 @@ static struct sendings find_sendings(pid_t process, pid_t group, int number)
 	return found;
 }
 
-bool thrum__adapt_asks_to_end(int number)
-{
-	return number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
-}
-
 /* Whether a signal would end the process if it came through: many a program uses others to tell something. */
 static bool is_to_end(int number, const struct process_signals *signals)
 {
