@@ -110,8 +110,9 @@ static bool is_at_rest(const struct thrum__model *model)
 	if (model->gaps.count > 0 || model->is_cut || model->damaged > 0 || model->is_joined)
 		return false;
 	thrum__why_find_silence(&search);
-	return search.is_still && search.is_silent && are_all_waiting(model) &&
-		!is_under_way(model) && !has_outside(model);
+	/* It need not be silent: threads may tell late that they wait. */
+	return search.is_still && are_all_waiting(model) && !is_under_way(model) &&
+		!has_outside(model);
 }
 
 /* ---- The wait ------------------------------------------------------------------------------- */
@@ -317,20 +318,27 @@ static bool signals_at(const struct thrum__model *model, uint32_t task, uint32_t
 	return false;
 }
 
-/* Whether all turns of a series that began nothing signalled what the thread waits for. */
+/* Whether the turns of a series that began nothing signalled what the thread waits for. A signal that nobody
+ * hears isn't told: so one may lack where the thread was on its way back to wait. */
 static bool is_lost(const struct thrum__model *model, const struct wait *wait,
 	const struct thrum__odd *odd)
 {
+	uint32_t told = 0;
+
 	if (odd->effect != THRUM__EFFECT_BEGINS || odd->count < LOST_MIN ||
 		odd->apart < APART_MIN || !thrum__model_has_row(&model->tasks, odd->on) ||
 		THRUM__TASK(model, odd->on, kind) != THRUM_KIND_REQUEST)
 		return false;
-	for (uint32_t i = 0; i < odd->count; i++)
+	for (uint32_t i = 0; i < odd->count; i++) {
+		bool is_told = signals_at(model, odd->task[i], wait->on, odd->time[i]);
+
 		if (!is_callback(model, odd->task[i]) ||
 			lane_of(model, odd->task[i]) != wait->lane ||
-			!signals_at(model, odd->task[i], wait->on, odd->time[i]))
+			(!is_told && thrum__analyse_had_waiter(model, wait->on, odd->time[i])))
 			return false;
-	return true;
+		told += is_told;
+	}
+	return told > 0;
 }
 
 /* Only the first thread: while it counts, the program can't end well. Another one may take what comes. */
