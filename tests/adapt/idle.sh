@@ -23,7 +23,13 @@ for case in ${slots:+lost $slots}; do
 	begin "$case" "$programs/uv_slots" "$case"
 done
 wait
-for case in read poll read-told poll-told permits child $given $slots told; do
+asked=
+[[ -z $slots ]] || asked='retried ship given taken'
+for case in ${asked:+refused kept $asked}; do
+	begin "$case" "$programs/uv_asked" "$case"
+done
+wait
+for case in read poll read-told poll-told permits child $given $slots $asked told; do
 	has "$case" why '^no findings'
 done
 # A program with a single thread is recorded only if others may share what it waits for.
@@ -35,4 +41,8 @@ has untold why 'Ends, and leaves out where such as .* all others like it came th
 has several why '^never resolved'
 "$THRUM" why several.thrum | grep 'leaves out' && wrong 'several: one is blamed for a short way'
 [[ -z $slots ]] || has lost why 'Begins none like .write 4 bytes'
+[[ -z $asked ]] || {
+	has refused why 'connect 127.0.0.1:1, .*: Fails, and begins nothing; .ECONNREFUSED'
+	has kept why 'read on_page: Begins none like .write 1 bytes?'
+}
 exit "$failed"

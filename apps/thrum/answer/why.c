@@ -183,6 +183,7 @@ static int explain(const struct load *load, const struct why_options *options)
 		return load_no_memory();
 	thrum__why_add_left_out(&search, &findings);
 	thrum__why_add_drained(&search, &findings);
+	thrum__why_add_slots(&search, &findings);
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,

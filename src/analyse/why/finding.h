@@ -18,6 +18,7 @@
  *	late/turns.c       tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it, and blame/ tells who should have ended the wait
+ *	slots.c            slots of a loop that were lost
  *	place.c            where in the program a step happened
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
@@ -308,6 +309,11 @@ void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings 
 /* Adds a finding for slots of a loop that were lost one after the other until it did nothing any more, if
  * there is no other finding, and somebody waits for that loop. O(events) if it asks the search first. */
 void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *);
+
+/* Tells what a loop lost, if the whole program rests, and a thread waits for an object that only the loop's
+ * callbacks signalled: adds a finding if there is none, or steps to those that tell only of the wait. Takes
+ * O(events) if it asks the search first. */
+void thrum__why_add_slots(struct thrum__odd_search *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

@@ -8,7 +8,7 @@
  *     still counts the connection as open. After three refusals the pool thinks that it is full for ever.
  *   culprit: connect_failed|on_connected|ECONNREFUSED|[Cc]onnection refused
  *   victim: run_client|await_rows
- *   clue: on_connected failed: ECONNREFUSED
+ *   clue: on_connected: Fails, and begins nothing; “ECONNREFUSED”
  * case: healthy
  *   args: healthy
  *   ask: why

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells who left out a signal, where little else is known. A run of a callback: its like gave one in each run,
- * and somebody has waited for the condition since before that run. Or a thread that ended on a short way: all
- * others like it took the condition's lock where such conditions are signalled. The page doesn't ask for this:
- * it has no room for the search.
+ * Tells who left out a signal, where little else is known. A run of a callback: its like gave one in each
+ * run, and somebody has waited for the condition since before that run. Or a thread that ended on a short
+ * way: all others like it took the condition's lock where such conditions are signalled. The page doesn't
+ * ask for this: it has no room for the search.
  */
 #include "analyse/graph.h"
 #include "analyse/why/blame/blame.h"
