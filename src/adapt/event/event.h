@@ -53,5 +53,7 @@ void thrum__adapt_event_mark_forget(const struct bufferevent *);
  * for reading, and the bufferevent isn't gone. */
 void thrum__adapt_event_mark_begin(const struct bufferevent *);
 void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
+/* It reads a descriptor no more, or again. */
+void thrum__adapt_event_disabled(int fd, struct bufferevent *, bool is_disabled);
 
 #endif
