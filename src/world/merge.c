@@ -227,7 +227,8 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 /* Whether it is known that a part's process ended then: all that it did is recorded. */
 static bool is_end_known(const struct part *part)
 {
-	return part->info->ending == THRUM_ENDING_EXITED || part->info->ending == THRUM_ENDING_KILLED;
+	return part->info->ending == THRUM_ENDING_EXITED ||
+		part->info->ending == THRUM_ENDING_KILLED;
 }
 
 int64_t thrum__world_end_of(const struct world *w, size_t part)

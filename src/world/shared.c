@@ -67,7 +67,8 @@ bool thrum__world_shares(struct thrum__world_shared *shared, uint32_t host, uint
 	return is_other;
 }
 
-static const struct thrum__world_alias *find(const struct thrum__world_shared *shared, uint64_t task)
+static const struct thrum__world_alias *find(const struct thrum__world_shared *shared,
+	uint64_t task)
 {
 	uint32_t index = shared->tasks.count > 0
 		? thrum__base_keys_find(&shared->tasks, task, "", 0)

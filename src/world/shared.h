@@ -10,10 +10,10 @@
 struct thrum__world_shared {
 	struct thrum__base_keys names; /* each with the number of its host */
 	struct thrum__world_object {
-		uint64_t task; /* 0: it has ended */
-		uint32_t part; /* that made it */
+		uint64_t task;  /* 0: it has ended */
+		uint32_t part;  /* that made it */
 		bool is_shared; /* several parts know it */
-	} * objects; /* by name */
+	} * objects;            /* by name */
 	uint32_t object_room;
 	struct thrum__base_keys tasks;
 	struct thrum__world_alias {

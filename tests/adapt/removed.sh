@@ -29,6 +29,7 @@ fi
 if [[ -x $programs/event_removed ]]; then
 	begin event "$programs/event_removed"
 	begin event-buffer "$programs/event_removed" buffer
+	begin event-held "$programs/event_removed" held
 fi
 for case in pair door ticking throttled handed paused resting child doubled; do
 	soon "fine-$case" "$programs/removed" "$case" fine
@@ -41,6 +42,7 @@ fi
 if [[ -x $programs/event_removed ]]; then
 	soon fine-event "$programs/event_removed" fine
 	soon fine-event-buffer "$programs/event_removed" buffer fine
+	soon fine-event-held "$programs/event_removed" held fine
 fi
 all_same
 wait
@@ -63,5 +65,7 @@ if [[ -x $programs/event_removed ]]; then
 	keeps fine-event
 	leaves event-buffer 'left since bufferevent_disable in pause_reading'
 	keeps fine-event-buffer
+	leaves event-held 'left since bufferevent_disable in pause_reading'
+	keeps fine-event-held
 fi
 exit "$failed"

@@ -19,9 +19,14 @@ for case in parent circle; do
 	(($("$THRUM" why "$case.thrum" 2>/dev/null | grep -c '^deadlock') == 1)) || wrong "$case is told twice"
 done
 has parent why 'process [0-9]* \(waiter\)'
+# Conditions that processes share are one, so all are known that signal them.
+hangs crash '^never resolved \(possible\): .*crash.[0-9]*/worker. does nothing more'
+hangs turns '^deadlock \(likely\)'
+has turns why 'turns.[0-9]*/answerer: The only one that serves .condition 0x[0-9a-f]* in shared memory'
 
 # Nothing is wrong.
-for case in semaphore condition parent circle orphan taken idle named; do
+hangs work '^no findings'
+for case in semaphore condition parent circle orphan taken idle named crash turns work; do
 	same "fine-$case" "$programs/shared_waits" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Forked children that have ended, and for which their parents haven't waited. */
+#define _GNU_SOURCE
+#include "capture/recorded.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,6 @@
 #include <unistd.h>
 
 #include "adapt/forks.h"
-#include "capture/recorded.h"
 
 #define STATUS_FIELD 52 /* of /proc/PID/stat; the state is field 3, behind the name */
 

@@ -57,5 +57,7 @@ void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
 void thrum__adapt_event_mark_writes(struct bufferevent *, const void *disabler);
 /* It has no callback for reading since then; NULL: it has one. */
 void thrum__adapt_event_mark_calls(struct bufferevent *, const void *unsetter);
+/* It reads a descriptor no more, or again. */
+void thrum__adapt_event_disabled(int fd, struct bufferevent *, bool is_disabled);
 
 #endif

@@ -162,14 +162,21 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 }
 
 /* libevent changes its watch of the descriptor then, or in its next turn. */
+static void note_reading(struct bufferevent *buffer, const void *place)
+{
+	int fd = real_bufferevent_getfd(NULL)(buffer);
+
+	thrum__adapt_removed_disabled(fd, place);
+	thrum__adapt_event_disabled(fd, buffer, place != NULL);
+}
+
 #define CHANGES(name, place) \
 	REAL(name) \
 	STAND_IN int name(struct bufferevent *buffer, short events) \
 	{ \
 		if (thrum__adapt_event_begin(CALLER)) { \
 			if (events & EV_READ) \
-				thrum__adapt_removed_disabled( \
-					real_bufferevent_getfd(NULL)(buffer), place); \
+				note_reading(buffer, place); \
 			if (events & EV_WRITE) \
 				thrum__adapt_event_mark_writes(buffer, place); \
 		} \
@@ -183,6 +190,7 @@ STAND_IN void bufferevent_free(struct bufferevent *buffer)
 	if (thrum__adapt_event_begin(CALLER))
 		thrum__adapt_cell_end(CELL_BUFFEREVENT, buffer);
 	thrum__adapt_event_mark_forget(buffer);
+	thrum__adapt_event_disabled(real_bufferevent_getfd(NULL)(buffer), buffer, false);
 	real_bufferevent_free(CALLER)(buffer);
 }
 

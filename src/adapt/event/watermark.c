@@ -16,6 +16,7 @@
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_struct.h>
 #include <event2/event_struct.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,39 @@ static bool knows_buffers(void)
 	if (!atomic_load_explicit(&is_known, memory_order_relaxed))
 		atomic_store(&is_known, try_buffer() ? 1 : -1);
 	return atomic_load_explicit(&is_known, memory_order_relaxed) > 0;
+}
+
+/* ---- Bufferevents that read no more ------------------------------------------------------------ */
+
+#define DISABLED 1024 /* of several with the same place, only the latest is known */
+
+static struct bufferevent *_Atomic disabled[DISABLED]; /* by descriptor */
+
+static int held_of(int fd)
+{
+	const struct bufferevent *buffer = atomic_load(&disabled[(unsigned)fd % DISABLED]);
+	struct bufferevent now;
+	size_t length;
+
+	return buffer && copy(buffer, &now, sizeof now) && now.ev_read.ev_fd == fd &&
+			!(now.enabled & EV_READ) && length_of(now.input, &length) &&
+			length <= INT_MAX / 2
+		? (int)length
+		: 0;
+}
+
+void thrum__adapt_event_disabled(int fd, struct bufferevent *buffer, bool is_disabled)
+{
+	struct bufferevent *_Atomic *place = &disabled[(unsigned)fd % DISABLED];
+
+	if (fd < 0 || (is_disabled && !knows_buffers()))
+		return;
+	if (!is_disabled) {
+		atomic_compare_exchange_strong(place, &buffer, NULL);
+		return;
+	}
+	atomic_store(place, buffer);
+	atomic_store(&thrum__adapt_removed_held, held_of);
 }
 
 /* ---- Marks ------------------------------------------------------------------------------------- */

@@ -129,6 +129,8 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller);
 void thrum__adapt_removed_event(int fd, const void *callback);
 /* A bufferevent of libevent was told, there, to read no more of this descriptor; NULL: to read again. */
 void thrum__adapt_removed_disabled(int fd, const void *caller);
+/* Returns how many bytes the bufferevent of a descriptor holds, if it reads no more. NULL: none does. */
+extern int (*_Atomic thrum__adapt_removed_held)(int fd);
 /* A source of GLib waits for data of a descriptor. Returns a number for its end. */
 uint32_t thrum__adapt_removed_source(int fd);
 /* It ends. The callback may be NULL. */

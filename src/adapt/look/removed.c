@@ -42,6 +42,7 @@ static const char since_disabled[] = ", left since bufferevent_disable in";
 static const char by_event[] = ", left by the removed event";
 static const char by_source[] = ", left by the removed source";
 static const char blocked[] = ", blocked within the callback";
+int (*_Atomic thrum__adapt_removed_held)(int fd);
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
 static _Atomic int count; /* of those without their watch */
 /* A watch came back from another thread: then it is no fault that there is none. */
@@ -264,11 +265,25 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 		tell_blocked(one, !others->origins);
 }
 
+/* How many bytes of a descriptor nobody reads: also those that a bufferevent has read before the
+ * program told it to read no more. 0 or less: there are none. */
+static int unread_of(const char *words, int fd)
+{
+	int (*held)(int fd) = atomic_load(&thrum__adapt_removed_held);
+	int unread;
+
+	if (!words || has_watch(fd) || thrum__adapt_listens(fd))
+		return 0;
+	unread = thrum__adapt_unread(fd);
+	if (words == since_disabled && held)
+		unread = (unread > 0 ? unread : 0) + held(fd);
+	return unread;
+}
+
 static void look_at(struct removed *one, int fd, const struct looking *looking)
 {
 	const char *words = atomic_load(&one->words);
-	int left = words && !has_watch(fd) && !thrum__adapt_listens(fd) ? thrum__adapt_unread(fd)
-									: -1;
+	int left = unread_of(words, fd);
 	int64_t now = rough_time();
 	struct others others;
 

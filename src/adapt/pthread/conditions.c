@@ -94,8 +94,8 @@ static bool is_layout_known(void)
 		if (pthread_cond_init(&conditions[0], &attributes) == 0 &&
 			pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
 			pthread_cond_init(&conditions[1], &attributes) == 0 &&
-			real_pthread_condattr_setpshared(NULL)(&attributes,
-				PTHREAD_PROCESS_SHARED) == 0 &&
+			real_pthread_condattr_setpshared(
+				NULL)(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
 			pthread_cond_init(&conditions[2], &attributes) == 0 &&
 			conditions[0].__data.__wrefs == 0 &&
 			conditions[1].__data.__wrefs == IS_MONOTONIC &&
@@ -151,9 +151,9 @@ static struct object *object_of(const void *condition, const void *caller)
 		thrum__adapt_ipc_put_address(strchr(label, '\0'), condition))
 		object = thrum__adapt_object_named(condition, THRUM_KIND_CONDITION, label, caller);
 	errno = error;
-	return object ? object
-		      : thrum__adapt_object_make(condition, THRUM_KIND_CONDITION, "condition",
-				caller);
+	return object
+		? object
+		: thrum__adapt_object_make(condition, THRUM_KIND_CONDITION, "condition", caller);
 }
 
 /* How many threads of any process wait for a shared condition. */

@@ -81,7 +81,8 @@ uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum
 {
 	uint32_t row = lane->suspended;
 
-	if (!thrum__why_rests_for(model, row, "no more is recorded") && !thrum__why_has_ended(model, lane))
+	if (!thrum__why_rests_for(model, row, "no more is recorded") &&
+		!thrum__why_has_ended(model, lane))
 		return row;
 	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
 		if (thrum__model_has_row(&model->suspensions, row) &&

@@ -2,6 +2,7 @@
 /*
  * An event of libevent that comes once, and that its callback forgets to add again; with `fine` it doesn't.
  * Or, with `buffer`, a bufferevent that pauses, and enables another one again; with `fine` it enables itself.
+ * With `held` it has read all that the client sent before it pauses.
  * It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a
  * handler might end don't look.
  */
@@ -15,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool is_fine;
+static bool is_fine, holds;
 static int ends[2];
 static struct event *question;
 
@@ -41,10 +42,14 @@ static void pause_reading(void)
 	bufferevent_disable(buffer, EV_READ);
 }
 
-static void go_on(evutil_socket_t fd, short what, void *unused)
+static void on_bytes(struct bufferevent *from, void *base);
+
+static void go_on(evutil_socket_t fd, short what, void *base)
 {
-	(void)fd, (void)what, (void)unused;
+	(void)fd, (void)what;
 	bufferevent_enable(is_fine ? buffer : other, EV_READ);
+	if (holds && is_fine)
+		on_bytes(buffer, base);
 }
 
 static void on_bytes(struct bufferevent *from, void *base)
@@ -57,7 +62,9 @@ static void on_bytes(struct bufferevent *from, void *base)
 		if (byte != 'x')
 			continue;
 		pause_reading();
-		event_base_once(base, -1, EV_TIMEOUT, go_on, NULL, &soon);
+		event_base_once(base, -1, EV_TIMEOUT, go_on, base, &soon);
+		if (holds)
+			return;
 	}
 }
 
@@ -83,6 +90,14 @@ static void *ask(void *unused)
 	const char *bytes = "aaxaa";
 	char byte;
 
+	if (holds) {
+		if (send(ends[1], bytes, 5, 0) != 5)
+			abort();
+		for (int i = 0; i < 5; i++)
+			if (recv(ends[1], &byte, 1, 0) != 1)
+				abort();
+		bytes = "";
+	}
 	for (; *bytes; bytes++)
 		if (send(ends[1], bytes, 1, 0) != 1 || recv(ends[1], &byte, 1, 0) != 1)
 			abort();
@@ -96,12 +111,13 @@ int main(int argc, char **argv)
 	pthread_t client;
 
 	is_fine = argc > 1 && strcmp(argv[argc - 1], "fine") == 0;
+	holds = argc > 1 && strcmp(argv[1], "held") == 0;
 	alarm(is_fine ? 0 : 6); /* on a busy machine a look may come to nothing */
 	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 	evutil_make_socket_nonblocking(ends[0]);
 	question = event_new(base, ends[0], EV_READ, on_question, base);
 	pthread_create(&client, NULL, ask, NULL);
-	if (argc > 1 && strcmp(argv[1], "buffer") == 0) {
+	if (argc > 1 && (holds || strcmp(argv[1], "buffer") == 0)) {
 		serve(base);
 	} else {
 		event_add(question, NULL);

@@ -11,6 +11,9 @@
  * orphan	a process that has lost its parent posts very late
  * idle	workers wait for work, and their parent for a signal
  * named	the memory has a name, by which others may find it
+ * crash	a worker crashes before it signals, as it did after each job before
+ * turns	two processes wait for each other's signal, while a third one sleeps again and again
+ * work	a worker computes for very long before it signals
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,11 +32,14 @@
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 
 static bool is_fine;
+static const char *case_name = "";
 static struct shared {
 	pthread_mutex_t mutex;
 	pthread_cond_t condition;
 	sem_t semaphores[2];
 	bool is_done;
+	pthread_cond_t conditions[2];
+	int asked, answered;
 } * shared;
 
 static void make(int fd)
@@ -51,6 +57,8 @@ static void make(int fd)
 	pthread_condattr_init(&condition);
 	pthread_condattr_setpshared(&condition, PTHREAD_PROCESS_SHARED);
 	pthread_cond_init(&shared->condition, &condition);
+	for (int i = 0; i < 2; i++)
+		pthread_cond_init(&shared->conditions[i], &condition);
 	for (int i = 0; i < 2; i++)
 		sem_init(&shared->semaphores[i], 1, 0);
 }
@@ -217,6 +225,84 @@ static void idle(void)
 	pause();
 }
 
+/* Answers each question, and begins each answer with work. */
+static void answer(void (*work)(int question))
+{
+	pthread_mutex_lock(&shared->mutex);
+	for (int last = 0; last < 10; last++) {
+		while (shared->asked == last)
+			pthread_cond_wait(&shared->conditions[0], &shared->mutex);
+		pthread_mutex_unlock(&shared->mutex);
+		work(last + 1);
+		pthread_mutex_lock(&shared->mutex);
+		shared->answered = last + 1;
+		pthread_cond_signal(&shared->conditions[1]);
+	}
+	pthread_mutex_unlock(&shared->mutex);
+	_exit(0);
+}
+
+static void ask(void)
+{
+	pthread_mutex_lock(&shared->mutex);
+	for (int i = 1; i <= 10; i++) {
+		/* It forgets to ask. */
+		if (is_fine || i != 7 || strcmp(case_name, "turns") != 0) {
+			shared->asked = i;
+			pthread_cond_signal(&shared->conditions[0]);
+		}
+		while (shared->answered < i)
+			pthread_cond_wait(&shared->conditions[1], &shared->mutex);
+	}
+	pthread_mutex_unlock(&shared->mutex);
+}
+
+static void think(int question)
+{
+	usleep(question * 100);
+}
+
+static void crash_at(int question)
+{
+	usleep(1000);
+	if (!is_fine && question == 6)
+		kill(getpid(), SIGKILL);
+}
+
+static void compute_at(int question)
+{
+	usleep(1000);
+	while (!is_fine && question == 6)
+		continue;
+}
+
+static void crash(void)
+{
+	make(-1);
+	if (start("worker") == 0)
+		answer(crash_at);
+	ask();
+}
+
+static void turns(void)
+{
+	make(-1);
+	if (start("answerer") == 0)
+		answer(think);
+	if (start("reporter") == 0)
+		for (;;)
+			usleep(20000);
+	ask();
+}
+
+static void work(void)
+{
+	make(-1);
+	if (start("worker") == 0)
+		answer(compute_at);
+	ask();
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -224,9 +310,10 @@ int main(int count, char **arguments)
 		void (*run)(void);
 	} cases[] = {{"semaphore", semaphore}, {"condition", condition}, {"parent", parent},
 		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"idle", idle},
-		{"named", named}};
+		{"named", named}, {"crash", crash}, {"turns", turns}, {"work", work}};
 
 	is_fine = count > 2;
+	case_name = count > 1 ? arguments[1] : "";
 	alarm(is_fine ? 20 : 2);
 	for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[1], cases[i].name) == 0)

@@ -136,7 +136,8 @@ static void look_at_lanes(struct thrum__search *search)
 static bool is_for_shared(const struct thrum__model *model, const struct thrum__why_path *path)
 {
 	for (uint32_t i = 0; i < path->length; i++)
-		if (strstr(thrum__model_task_name(model, path->links[i].wait.on, NULL), " in shared "))
+		if (strstr(thrum__model_task_name(model, path->links[i].wait.on, NULL),
+			    " in shared "))
 			return true;
 	return false;
 }
