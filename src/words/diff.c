@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Sentences on the differences of two recordings. */
 #include "words/diff.h"
+#include "analyse/graph.h"
 
 #include "words/sentence.h"
 
@@ -355,12 +356,19 @@ static void put_life(struct thrum__words_sentence *s, const struct thrum__model 
 {
 	uint32_t heir = thrum__model_heir(model, side->task);
 	bool has_failed = THRUM__TASK(model, heir, state) == THRUM__STATE_FAILED;
+	char name[256];
 	size_t size = 0;
 	const char *reason = thrum__model_string(model, THRUM__TASK(model, heir, failure), &size);
 
 	thrum__words_put_task_id(s, model, side->task, "an unknown task");
 	thrum__words_put(s, " begins at ");
 	thrum__words_put_duration(s, side->first, 6);
+	/* Its name tells no place where the program uses it. */
+	if (thrum__analyse_task_is_object(model, side->task)) {
+		thrum__words_kind_and_site(model, side->task, name, sizeof name);
+		thrum__words_put(s, " as ");
+		thrum__words_put(s, name);
+	}
 	if (side->second < 0)
 		return;
 	thrum__words_put(s, has_failed ? ", fails at " : ", ends at ");

@@ -53,6 +53,7 @@ enum step_text {
 	FAILED_NOTHING,
 	SENDS_NOTHING,
 	SENDS_NOT_AGAIN,
+	RETRIED,
 	STEP_TEXTS,
 };
 
@@ -277,6 +278,8 @@ static const struct {
 		"$t is due far too late: others in its place are due much sooner."},
 	[THRUM__STEP_FAILS_AGAIN] = {"The last of $n failed tries", "“$o” tries in vain",
 		"$t is the last of $n failed tries in a row by $o."},
+	[RETRIED] = {"Begins anew $n times", "its like ended ten times as fast",
+		"$t begins anew $n times; its like ended ten times as fast."},
 	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs too",
 		"$t waits for $o, so it hangs too."},
 	[THRUM__STEP_FIRST_PENDING] = {"The first of $n", "still pending",
@@ -313,6 +316,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 			: finding->steps[i].more > 1 ? SENDS_NOTHING
 			: finding->steps[i].more > 0 ? FAILED_NOTHING
 						     : kind;
+	case THRUM__STEP_FAILS_AGAIN: return finding->steps[i].more > 0 ? RETRIED : kind;
 	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
 	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;

@@ -333,6 +333,57 @@ static void tries_without_end(void **state)
 	expect_none();
 }
 
+/* Four tasks, of which three end soon or late, and the fourth becomes its next try again and again, after a
+ * rest each time. All are awaited by one that should resolve. */
+static void tell_retries(int count, int end)
+{
+	static const char *const names[] = {"delta", "alpha", "bravo", "charlie"};
+	int before = 10;
+
+	begin();
+	story_tell("1" MS "create 1 2 join\n1" MS "label 2 \"start\n1" MS "should-resolve 2\n");
+	for (int i = 0; i < 4; i++)
+		story_tell("1" MS "create 1 %d =5 bind\n1" MS "label %d \"sync %s\n1" MS
+			   "wait 2 %d\n",
+			10 + i, 10 + i, names[i], 10 + i);
+	for (int i = 0; i < count; before = 100 + i++) {
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "due %d =8000000\n", 10 * i + 2,
+			300 + i, 10 * i + 2, 300 + i);
+		story_tell("%d" MS "create 1 %d =6 bind\n%d" MS "wait %d %d\n%d" MS
+			   "become %d %d\n",
+			10 * i + 2, 100 + i, 10 * i + 2, 100 + i, 300 + i, 10 * i + 2, before,
+			100 + i);
+		if (10 * i + 2 <= end && end < 10 * i + 12)
+			story_tell("%d" MS "resolve 1 11\n%d" MS "resolve 1 12\n%d" MS
+				   "resolve 1 13\n",
+				end, end, end);
+		if (i + 1 < count)
+			story_tell("%d" MS "resolve 1 %d\n%d" MS "read %d %d\n", 10 * i + 12,
+				300 + i, 10 * i + 12, 100 + i, 300 + i);
+	}
+	story_tell("%d" MS "log 1 \"end\n", 10 * count);
+}
+
+static void tries_that_do_not_fail(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_retries(100, 20);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_FAILS_AGAIN);
+	assert_int_equal(finding->steps[0].task, task(10));
+	assert_int_equal(finding->steps[0].more, 1);
+	assert_int_equal(finding->count, 99);
+	finish();
+	/* Its like took long, too, or it tried only a few times. */
+	tell_retries(100, 500);
+	expect_none();
+	tell_retries(9, 3);
+	expect_none();
+}
+
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 /* A producer signals three times. Main waits for the consumer. */
@@ -1178,6 +1229,7 @@ int main(void)
 		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(timer_too_late_for_its_place),
 		cmocka_unit_test(tries_without_end),
+		cmocka_unit_test(tries_that_do_not_fail),
 		cmocka_unit_test(producer_ends),
 		cmocka_unit_test(a_server_fails),
 		cmocka_unit_test(the_source_of_a_callback_is_cancelled),

@@ -190,6 +190,42 @@ static bool is_try(const struct thrum__search *search, uint32_t task)
 	return false;
 }
 
+/* Counts how often a task that a link awaits became another at the same call site as now, if it lives far
+ * longer than others of its family did with all that they became. Sets *first to it. */
+static uint32_t count_rounds(const struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t *first)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = link->wait.edge, now = link->wait.on, task, rounds = 0;
+	const struct thrum__peer *family;
+
+	if (link->is_served || edge == THRUM__NONE)
+		return 0;
+	*first = task = THRUM__EDGE(model, edge, to);
+	if (!thrum__model_has_row(&model->tasks, task) || task == now)
+		return 0;
+	family = thrum__why_peers_family(&search->peers, task);
+	if (!family || family->ended < FAR_PEERS ||
+		(model->end - THRUM__TASK(model, task, created)) / FAR_LATE <= family->longest)
+		return 0;
+	for (unsigned i = 0;
+		i < TRIES_BACK && task != now && thrum__model_has_row(&model->tasks, task);
+		i++, task = THRUM__TASK(model, task, became))
+		rounds += THRUM__TASK(model, task, site) == THRUM__TASK(model, now, site);
+	return rounds;
+}
+
+/* Counts the tries of which none fails, but each becomes the next. */
+static void count_retries(const struct thrum__search *search, struct thrum__why_path *path)
+{
+	for (uint32_t i = 0; i < path->length && path->tries == 0; i++) {
+		uint32_t rounds = count_rounds(search, &path->links[i], &path->tried);
+
+		path->tries = rounds >= TRIES_MIN ? rounds : 0;
+	}
+	path->is_soon |= path->tries > 0; /* the next may succeed */
+}
+
 /* Counts the failed tries of the path's victim since its last success. */
 static void count_tries(struct thrum__search *search, struct thrum__why_path *path)
 {
@@ -225,6 +261,8 @@ static void count_tries(struct thrum__search *search, struct thrum__why_path *pa
 		failed += key != THRUM__NONE;
 	}
 	path->tries = failed >= TRIES_MIN ? failed : 0;
+	if (path->tries == 0)
+		count_retries(search, path);
 }
 
 /* ---- The leaf ------------------------------------------------------------------------------ */
@@ -385,10 +423,8 @@ static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		struct thrum__analyse_waits waits;
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__model_has_row(&model->tasks, task) ||
-			!(THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) ||
-			!thrum__analyse_task_is_pending(model, task))
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE))
 			continue;
 		waits = thrum__analyse_graph_waits(&search->graph, task);
 		if (waits.count > 0 && waits.waits[0].on == lock && waits.waits[0].next == holder &&

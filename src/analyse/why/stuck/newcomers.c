@@ -131,22 +131,27 @@ static bool is_unheard_signal(const struct thrum__model *model, uint32_t task)
 
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
 		THRUM__TASK(model, task, run) == THRUM__NONE &&
-		thrum__analyse_task_is_pending(model, task) &&
 		thrum__why_begins_with(model, task, words, 1);
 }
 
-/* The lane whose loop ran a task that has ended; or NONE. */
-static uint32_t loop_of_ended(const struct thrum__search *search, uint32_t task)
+/* The lane whose loop ran one that signalled an object and has ended; or NONE. */
+static uint32_t loop_of_ended(const struct thrum__model *model, uint32_t object)
 {
-	const struct thrum__model *model = search->model;
-	uint32_t run;
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
 
-	if (!thrum__model_has_row(&model->tasks, task) ||
-		thrum__analyse_task_is_lane(model, task) ||
-		thrum__analyse_task_is_pending(model, task))
-		return THRUM__NONE;
-	run = THRUM__TASK(model, task, run);
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t task = THRUM__EDGE(model, edge, from), run;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_lane(model, task) ||
+			thrum__analyse_task_is_pending(model, task))
+			continue;
+		run = THRUM__TASK(model, task, run);
+		if (thrum__model_has_row(&model->runs, run))
+			return THRUM__RUN(model, run, lane);
+	}
+	return THRUM__NONE;
 }
 
 /* Whether the handler of a signal that never came may signal an object next: its loop waits for work, and
@@ -154,11 +159,8 @@ static uint32_t loop_of_ended(const struct thrum__search *search, uint32_t task)
 static bool has_signal(struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, object, edge_in), lane = THRUM__NONE;
+	uint32_t lane = loop_of_ended(model, object);
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (lane == THRUM__NONE && THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
-			lane = loop_of_ended(search, THRUM__EDGE(model, edge, from));
 	if (lane == THRUM__NONE ||
 		!is_outside(search, &model->lanes[lane],
 			thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane]))))
@@ -169,18 +171,21 @@ static bool has_signal(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
+static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
+{
+	return has_new_thread(search, object, is_unasked) || has_signal(search, object);
+}
+
 bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	if (path->circle == THRUM__NONE)
-		return has_new_thread(search, path->leaf, last && is_unasked(search, last)) ||
-			has_signal(search, path->leaf);
+		return has_newcomer(search, path->leaf, last && is_unasked(search, last));
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
-			(has_new_thread(search, path->links[i].task, false) ||
-				has_signal(search, path->links[i].task)))
+			has_newcomer(search, path->links[i].task, false))
 			return true;
 	return false;
 }

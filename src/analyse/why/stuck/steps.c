@@ -442,10 +442,15 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 		return;
 	}
 	if (path->tries > 0) {
+		bool is_failed = THRUM__TASK(model, path->tried, state) == THRUM__STATE_FAILED;
+
 		finding->count = path->tries;
-		thrum__why_add_step(finding, THRUM__STEP_FAILS_AGAIN, path->tried,
-			thrum__model_heir(model, path->victim),
-			THRUM__TASK(model, path->tried, end), THRUM__NONE);
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_FAILS_AGAIN,
+					    path->tried, thrum__model_heir(model, path->victim),
+					    is_failed ? THRUM__TASK(model, path->tried, end)
+						      : THRUM__TASK(model, path->tried, created),
+					    THRUM__NONE),
+			!is_failed);
 	}
 	covered = add_cause(finding, search, path, cause);
 	thrum__why_add_skipped(finding, search, path);
