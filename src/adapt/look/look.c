@@ -13,6 +13,7 @@ void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
 __thread thrum_task (*thrum__adapt_broken_tells)(void);
 __thread const void *thrum__adapt_loop_runner;
+__thread bool thrum__adapt_is_told;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
 static bool has_cause(const struct looking *looking)
