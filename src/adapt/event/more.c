@@ -168,8 +168,9 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 	{ \
 		if (thrum__adapt_event_begin(CALLER)) { \
 			if (events & EV_READ) \
-				thrum__adapt_removed_disabled( \
-					real_bufferevent_getfd(NULL)(buffer), place); \
+				thrum__adapt_removed_disabled(real_bufferevent_getfd(NULL)( \
+								      buffer), \
+					place); \
 			if (events & EV_WRITE) \
 				thrum__adapt_event_mark_writes(buffer, place); \
 		} \

@@ -29,7 +29,7 @@ REAL(g_main_context_acquire)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
-	unsigned runs; /* loops of other contexts than the default one */
+	unsigned runs;           /* loops of other contexts than the default one */
 	GMainContext *outermost; /* of the outermost loop; NULL: it runs none */
 	unsigned count;
 	struct {

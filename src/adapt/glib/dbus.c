@@ -25,11 +25,11 @@ REAL(g_bus_unown_name)
 REAL(g_main_context_default)
 
 static struct ask {
-	_Atomic uint32_t tid; /* of the thread that calls; 0: it is free */
+	_Atomic uint32_t tid;          /* of the thread that calls; 0: it is free */
 	_Atomic uint64_t call, caller; /* tasks */
-	const void *_Atomic context; /* that it runs */
-	_Atomic bool is_elsewhere;   /* a source of another context handles a call meanwhile */
-	char label[80];              /* of the source that handles the call */
+	const void *_Atomic context;   /* that it runs */
+	_Atomic bool is_elsewhere;     /* a source of another context handles a call meanwhile */
+	char label[80];                /* of the source that handles the call */
 } asks[ASKS];
 static _Atomic int ask_count;
 
@@ -59,9 +59,8 @@ static void note_name(const char *name)
 
 static bool owns(GDBusConnection *connection, const char *name)
 {
-	const char *unique = connection
-		? real_g_dbus_connection_get_unique_name(NULL)(connection)
-		: NULL;
+	const char *unique = connection ? real_g_dbus_connection_get_unique_name(NULL)(connection)
+					: NULL;
 
 	if (!name || (unique && strcmp(unique, name) == 0))
 		return name != NULL;
@@ -79,9 +78,9 @@ static bool owns(GDBusConnection *connection, const char *name)
 		return real_##function(CALLER) arguments; \
 	}
 OWN(g_bus_own_name,
-	(GBusType type, const gchar *name, GBusNameOwnerFlags flags,
-		GBusAcquiredCallback on_bus, GBusNameAcquiredCallback on_name,
-		GBusNameLostCallback on_lost, gpointer data, GDestroyNotify notify),
+	(GBusType type, const gchar *name, GBusNameOwnerFlags flags, GBusAcquiredCallback on_bus,
+		GBusNameAcquiredCallback on_name, GBusNameLostCallback on_lost, gpointer data,
+		GDestroyNotify notify),
 	(type, name, flags, on_bus, on_name, on_lost, data, notify))
 OWN(g_bus_own_name_on_connection,
 	(GDBusConnection * connection, const gchar *name, GBusNameOwnerFlags flags,

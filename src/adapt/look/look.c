@@ -36,9 +36,8 @@ static bool may_be_for_pipes(const struct looking *looking)
 bool thrum__adapt_looks(const struct looking *looking)
 {
 	return !is_limited() &&
-		(has_cause(looking)
-				? !thrum__adapt_had_other_handlers()
-				: (may_be_for_pipes(looking) || looking->is_loop) &&
+		(has_cause(looking) ? !thrum__adapt_had_other_handlers()
+				    : (may_be_for_pipes(looking) || looking->is_loop) &&
 					!thrum__adapt_had_handlers());
 }
 
@@ -226,7 +225,8 @@ static void look_at_polled(struct looking *looking)
 
 bool thrum__adapt_may_look_aside(const struct looking *looking)
 {
-	return thrum__adapt_has_left()  ? !thrum__adapt_had_other_handlers()
+	return thrum__adapt_has_left()
+		? !thrum__adapt_had_other_handlers()
 		: thrum__adapt_looks_at_polled(looking) && !thrum__adapt_had_handlers();
 }
 
