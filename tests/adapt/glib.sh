@@ -129,7 +129,7 @@ is_there dbus-run-session && {
 	done
 	wait
 	for case in self name; do
-		has "own-$case" why '^deadlock \(certain\)'
+		has "own-$case" why '^deadlock \((certain|likely)\)'
 		has "own-$case" why "timeout $(name on_time)[^:]*: Waits for .call Count"
 		has "own-$case" why 'call Count[^:]*: Waits for .handling of the own call Count'
 	done

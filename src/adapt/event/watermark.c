@@ -3,8 +3,8 @@
  * Bytes that bufferevents hold, and that nobody takes. They aren't sent after a bufferevent_disable for
  * writing, and the program isn't told of any once it has taken its callback back. With a low watermark,
  * libevent calls the program's callback only once as many bytes have come. Without one, it calls only if more
- * come, whatever the callback left. If the thread at the other end waits for an answer, nobody goes on. So a loop's thread looks
- * now and then for bytes of which no callback was told, or that the last one left. It tells of them only
+ * come, whatever the callback left. If the thread at the other end waits for an answer, nobody goes on. So a
+ * loop's thread looks now and then for such bytes. It tells of them only
  * while nothing is known that may answer: no timer but those that came twice since, and no other thread that
  * does more than to nap again and again. Those threads don't count where one alone always sent, was answered
  * each time, and is the one that waits. Bytes that the callback left, or that are held on purpose, may wait

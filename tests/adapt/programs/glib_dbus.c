@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A program that offers an object on the bus calls itself and waits for the answer, in a callback of the
- * loop that should answer; with "name" by a name that it owns and a proxy. With "thread" another thread calls, with
- * "apart" another thread's loop answers. Where it hangs, SIGALRM ends it.
+ * loop that should answer; with "name" by a name that it owns and a proxy. With "thread" another thread
+ * calls, with "apart" another thread's loop answers. Where it hangs, SIGALRM ends it.
  */
 #include <gio/gio.h>
 #include <string.h>
