@@ -123,6 +123,20 @@ is_there dbus-run-session && {
 	has calls dump 'fail +#[0-9]+ call NoSuchMethod of .*: '
 	has calls dump 'wait +#[0-9]+ call ListNames of'
 	has calls dump 'read +#[0-9]+ call ListNames of'
+	# A program that calls itself.
+	for case in self name thread apart; do
+		"${bus[@]}" "$THRUM" record -o "own-$case.thrum" -- "$programs/glib_dbus" "$case" >/dev/null 2>&1 &
+	done
+	wait
+	for case in self name; do
+		has "own-$case" why '^deadlock \((certain|likely)\)'
+		has "own-$case" why "timeout $(name on_time)[^:]*: Waits for .call Count"
+		has "own-$case" why 'call Count[^:]*: Waits for .handling of the own call Count'
+	done
+	for case in thread apart; do
+		has "own-$case" dump 'resolve +#[0-9]+ call Count'
+		has "own-$case" why '^no findings'
+	done
 	is_there gdbus && {
 		call=(gdbus call --session --dest org.freedesktop.DBus
 			--object-path /org/freedesktop/DBus --method org.freedesktop.DBus.NameHasOwner

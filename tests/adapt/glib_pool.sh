@@ -24,6 +24,10 @@ for case in parts queue; do
 	has "$case" why 'job [^ ]* needs .pool. or 1 more; all of them are blocked'
 	has "fine-$case" why '^no findings'
 done
+# The main thread waits for the same condition: that is no finding of its own.
+has parts dump 'glib_pool +wait +#[0-9]+ condition'
+(($("$THRUM" why parts.thrum | grep -c '^[a-z].*(.*): ') == 1)) ||
+	wrong "parts: not one finding: $("$THRUM" why parts.thrum)"
 has free why '^deadlock \((certain|likely|possible)\): .*timeout (free_pool|glib_pool).*pool (hand_over|glib_pool)'
 has fine-free why '^no findings'
 has order dump 'cancel +#[0-9]+ job (print|glib_pool)'

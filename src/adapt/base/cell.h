@@ -48,6 +48,7 @@ struct cell {
 	void *kind, *data;
 	const void *remover;
 	bool is_attached, is_timeout, has_run;
+	bool is_call; /* it handles a call over D-Bus */
 };
 
 /* Returns the cell of an object with these callbacks, and makes it if there is none. Ends the tasks

@@ -80,7 +80,7 @@ bool thrum__adapt_may_handle(void)
 	return atomic_load(&may_handle);
 }
 
-/* What was found shortly before: to find out takes a call for each signal. */
+/* A result that is kept for a moment: to find out takes a call for each signal. */
 struct memory {
 	_Atomic bool has_handlers;
 	_Atomic int64_t sought;
@@ -93,8 +93,7 @@ static bool had_handlers(struct memory *memory, bool (*has)(void))
 
 	if (is_limited())
 		return true; /* so nobody looks */
-	if (!atomic_load(&memory->has_handlers) &&
-		now - atomic_load(&memory->sought) >= SOUGHT) {
+	if (!atomic_load(&memory->has_handlers) && now - atomic_load(&memory->sought) >= SOUGHT) {
 		if (has())
 			atomic_store(&memory->has_handlers, true);
 		atomic_store(&memory->sought, now);
@@ -123,7 +122,8 @@ bool thrum__adapt_asks_to_end(int number)
 
 void thrum__adapt_loop_handles(int number)
 {
-	const void *handler = thrum__adapt_asks_to_end(number) ? thrum__adapt_handler(number) : NULL;
+	const void *handler = thrum__adapt_asks_to_end(number) ? thrum__adapt_handler(number)
+							       : NULL;
 
 	for (int i = 0; handler && i < LOOPS; i++) {
 		const void *before = NULL;

@@ -55,6 +55,8 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 	looking->count = count;
 	for (nfds_t i = 0; fds && i < count && !looking->is_outside; i++)
 		looking->is_outside = thrum__adapt_is_outside(fds[i].fd);
+	if (UNLIKELY(thrum__adapt_is_told))
+		return NULL;
 	looking->is_loop = count > 0 && is_endless && fds && thrum__adapt_loop_tells &&
 		is_on(ADAPTER_BLOCK);
 	looking->runner = thrum__adapt_loop_runner;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bytes that bufferevents hold, and that nobody takes. They aren't sent after bufferevent_disable(EV_WRITE),
- * and the program isn't told of any once it has taken its callback back. With a low watermark, libevent calls the
- * program's callback only once as many bytes have come. Without one, it calls only if more come, whatever the
- * callback left. If the thread at the other end waits for an answer, nobody goes on. So a loop's thread looks
- * now and then for bytes of which no callback was told, or that the last one left. It tells of them only
+ * Bytes that bufferevents hold, and that nobody takes. They aren't sent after a bufferevent_disable for
+ * writing, and the program isn't told of any once it has taken its callback back. With a low watermark,
+ * libevent calls the program's callback only once as many bytes have come. Without one, it calls only if more
+ * come, whatever the callback left. If the thread at the other end waits for an answer, nobody goes on. So a
+ * loop's thread looks now and then for such bytes. It tells of them only
  * while nothing is known that may answer: no timer but those that came twice since, and no other thread that
  * does more than to nap again and again. Those threads don't count where one alone always sent, was answered
- * each time, and is the one that waits. Bytes that the callback left, or for which the program does nothing on
- * purpose, may wait for something else: so then all other threads have to wait for the program itself, and
- * nothing may come from outside.
+ * each time, and is the one that waits. Bytes that the callback left, or that are held on purpose, may wait
+ * for something else: so then all other threads have to wait for the program itself, and nothing may come
+ * from outside.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -45,14 +45,14 @@ enum why {
 	IS_UNTOLD  /* since it has no callback for reading */
 };
 
-/* A bufferevent with a low watermark, whose callback left bytes, or that does less than before. Only the thread of its loop uses the
- * other members, but for `told`. */
+/* A bufferevent with a low watermark, whose callback left bytes, or that does less than before. Only the
+ * thread of its loop uses the other members, but for `told`. */
 static struct mark {
 	struct bufferevent *_Atomic buffer; /* NULL: it is free */
 	pid_t process;                      /* a child of it has a copy only */
 	const void *caller;                 /* who set the low watermark, */
 	const void *disabler;               /* and who made it write no more; NULL: it writes, */
-	const void *unsetter; /* and who took its callbacks back; NULL: it has some */
+	const void *unsetter;               /* and who took its callbacks back; NULL: it has some */
 	struct bufferevent known;           /* as it was then */
 	size_t left;  /* bytes of which the program knew when its last callback returned */
 	bool is_left; /* the callback for reading left them */
@@ -508,9 +508,9 @@ static bool do_others_rest(const struct bufferevent *now, int epoll)
 static bool is_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid,
 	int epoll)
 {
-	return mark->why != IS_SHORT ? do_others_rest(now, epoll)
-				     : asks_alone(mark, now, tid) ||
-			thrum__adapt_others_nap(&mark->naps);
+	return mark->why != IS_SHORT
+		? do_others_rest(now, epoll)
+		: asks_alone(mark, now, tid) || thrum__adapt_others_nap(&mark->naps);
 }
 
 /* Threads that look from time to time may do so just now: so this tries again. */

@@ -29,7 +29,8 @@ REAL(g_main_context_acquire)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
-	unsigned runs; /* loops of other contexts than the default one */
+	unsigned runs;           /* loops of other contexts than the default one */
+	GMainContext *outermost; /* of the outermost loop; NULL: it runs none */
 	unsigned count;
 	struct {
 		GMainContext *context;
@@ -177,6 +178,11 @@ static GMainContext *find_other(const GMainContext *context, const void **caller
 	return top != context && !find_left(top) ? top : NULL;
 }
 
+const void *thrum__adapt_glib_context(void)
+{
+	return thread.outermost ? thread.outermost : real_g_main_context_default(NULL)();
+}
+
 static void run_default(void)
 {
 	if (UNLIKELY(atomic_load(&of_default.task)))
@@ -198,6 +204,9 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 		run_made(context, 1);
 	}
 	running.context = context;
+	running.is_outermost = !thread.outermost;
+	if (running.is_outermost)
+		thread.outermost = context;
 	if (LIKELY(thread.count == 0) && LIKELY(atomic_load(&left_count) == 0))
 		return running;
 	come_back(context);
@@ -216,6 +225,8 @@ void thrum__adapt_glib_ran(const struct glib_running *running)
 		thread.runs--;
 		run_made(running->context, -1);
 	}
+	if (running->is_outermost)
+		thread.outermost = NULL;
 	come_back(running->left);
 }
 

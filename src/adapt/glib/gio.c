@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "adapt/glib/glib.h"
+#include "adapt/look/look.h"
 #include "adapt/relatives/relatives.h"
 
 REAL(g_error_free)
@@ -159,6 +160,8 @@ static void end_sync(thrum_task task, const GError *error)
 	else
 		thrum_task_resolve(task);
 	thrum_task_read(thrum_task_current(), task);
+	if (UNLIKELY(thrum__adapt_is_told))
+		thrum__adapt_glib_asked(task);
 }
 
 /* GLib's own thread takes the child, and wakes this one. So this one looks meanwhile for what the child

@@ -228,7 +228,7 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	cell->number = 0;
 	cell->kind = cell->data = NULL;
 	cell->remover = NULL;
-	cell->is_attached = cell->has_run = false;
+	cell->is_attached = cell->has_run = cell->is_call = false;
 	cell->is_timeout = kind == THRUM_KIND_TIMER;
 	if (strcmp(noun, "signal") == 0)
 		note_handlers();
@@ -329,6 +329,8 @@ static void note_attached(struct cell *cell, const void *context, const void *ca
 
 	thrum__adapt_glib_came_in(cell, cell->data, parent, caller);
 	thrum__adapt_glib_attached(cell->task, context, is_idle(cell), caller);
+	if (cell->is_call)
+		thrum__adapt_glib_handles(cell->task, context);
 }
 
 /* Attaches a new source, as GLib does it. */
@@ -535,7 +537,7 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 	uint32_t blocked;
 
 	thrum__adapt_glib_loop_begin(main_loop, caller);
-	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
+	if (thread.count == 0 || thrum__adapt_is_told || !thrum__adapt_glib_begin()) {
 		real_g_main_loop_run(caller)(main_loop);
 		thrum__adapt_glib_loop_end(main_loop);
 		thrum__adapt_glib_ran(&running);
@@ -570,6 +572,18 @@ STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_b
 
 /* ---- Sources that exist ---------------------------------------------------------------------- */
 
+/* How GIO names a source that handles a call, or a request for a property. */
+static bool is_of_call(const char *name)
+{
+	static const char file[] = "gdbusconnection.c] ", end[] = "_in_idle_cb";
+	const char *at = strstr(name, file), *last;
+
+	at = at ? at + strlen(file) : name;
+	last = strstr(at, end);
+	return last && (at != name || strncmp(name, "[gio] ", 6) == 0) && !strstr(at, "emit_") &&
+		!strstr(at, "complete_") && !strstr(at, "writing_");
+}
+
 static void tell_name(const GSource *source, const char *name)
 {
 	struct cell *cell = name ? cell_of(source) : NULL;
@@ -577,6 +591,7 @@ static void tell_name(const GSource *source, const char *name)
 	if (!cell)
 		return;
 	cell->is_named = true;
+	cell->is_call = is_of_call(name);
 	thrum_task_label(cell->task, name);
 }
 

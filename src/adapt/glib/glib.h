@@ -38,7 +38,7 @@ void thrum__adapt_glib_returned(unsigned before);
 struct glib_running {
 	const void *context;
 	void *left; /* a context, to which it comes back then */
-	bool is_default;
+	bool is_default, is_outermost;
 };
 struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
@@ -48,6 +48,22 @@ void thrum__adapt_glib_iterates(void *context);
  * turn. */
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
 	const void *caller);
+
+/* The context that the calling thread runs: that of its outermost loop, or the default one. */
+const void *thrum__adapt_glib_context(void);
+
+/* ---- dbus.c ---- */
+
+struct _GDBusConnection;
+struct _GDBusProxy;
+/* The calling thread calls a method of this name on the bus, and waits for the answer; or by a proxy. */
+void thrum__adapt_glib_asks(thrum_task call, struct _GDBusConnection *, const char *name,
+	const char *method);
+void thrum__adapt_glib_asks_by(thrum_task call, struct _GDBusProxy *, const char *method);
+/* It waits no more. */
+void thrum__adapt_glib_asked(thrum_task call);
+/* GIO attaches such a source to a context as handles a call. */
+void thrum__adapt_glib_handles(thrum_task source, const void *context);
 
 /* ---- gone.c ---- */
 

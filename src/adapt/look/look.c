@@ -13,6 +13,7 @@ void (*_Atomic thrum__adapt_names_also)(int fd);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
 __thread thrum_task (*thrum__adapt_broken_tells)(void);
 __thread const void *thrum__adapt_loop_runner;
+__thread bool thrum__adapt_is_told;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 
 static bool has_cause(const struct looking *looking)
@@ -35,9 +36,8 @@ static bool may_be_for_pipes(const struct looking *looking)
 bool thrum__adapt_looks(const struct looking *looking)
 {
 	return !is_limited() &&
-		(has_cause(looking)
-				? !thrum__adapt_had_other_handlers()
-				: (may_be_for_pipes(looking) || looking->is_loop) &&
+		(has_cause(looking) ? !thrum__adapt_had_other_handlers()
+				    : (may_be_for_pipes(looking) || looking->is_loop) &&
 					!thrum__adapt_had_handlers());
 }
 
@@ -225,7 +225,8 @@ static void look_at_polled(struct looking *looking)
 
 bool thrum__adapt_may_look_aside(const struct looking *looking)
 {
-	return thrum__adapt_has_left()  ? !thrum__adapt_had_other_handlers()
+	return thrum__adapt_has_left()
+		? !thrum__adapt_had_other_handlers()
 		: thrum__adapt_looks_at_polled(looking) && !thrum__adapt_had_handlers();
 }
 

@@ -42,6 +42,8 @@ extern __thread thrum_task (*thrum__adapt_loop_tells)(void)
 /* The same while it waits by epoll, and nothing can come: a loop may have been broken in vain. */
 extern __thread thrum_task (*thrum__adapt_broken_tells)(void)
 	__attribute__((tls_model("initial-exec")));
+/* The running task has told for what it waits, while the thread polls. */
+extern __thread bool thrum__adapt_is_told __attribute__((tls_model("initial-exec")));
 /* The place at which the program runs that loop. */
 extern __thread const void *thrum__adapt_loop_runner __attribute__((tls_model("initial-exec")));
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */

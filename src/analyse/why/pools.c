@@ -230,6 +230,25 @@ static int certainty_of(const struct thrum__search *search, const struct pool *p
 	return has_gate && is_open(search) ? THRUM__POSSIBLE : THRUM__LIKELY;
 }
 
+/* Those outside the pool that wait for such an object, too, hang for the same cause. */
+static void explain_others(struct thrum__search *search, uint32_t blocked)
+{
+	const struct thrum__analyse_graph *graph = &search->graph;
+	uint32_t on = thrum__analyse_graph_waits(graph, blocked).waits[0].on;
+
+	if (!thrum__analyse_task_is_object(search->model, on) || !is_unserved(search, blocked))
+		return;
+	for (uint32_t i = 1; i <= graph->list_count; i++) {
+		const struct thrum__analyse_list *list = &graph->lists[i];
+
+		if (list->count == 0 || graph->waits[list->first].on != on ||
+			*thrum__cause(search, list->task) < search->findings->count)
+			continue;
+		*thrum__cause(search, list->task) = search->findings->count - 1;
+		thrum__why_mark(search, list->task, THRUM__MARK_BEHIND);
+	}
+}
+
 static void add_finding(struct thrum__search *search, const struct pool *pool, uint32_t queued,
 	uint32_t thread)
 {
@@ -253,6 +272,8 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 		pool->count - 1);
 	*thrum__cause(search, queued) = search->findings->count - 1;
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
+	for (uint32_t i = 0; i < pool->count; i++)
+		explain_others(search, pool->tasks[i]);
 }
 
 /* is_early: only such a pool that waits for what nobody ever served, and that queued a task itself. The items

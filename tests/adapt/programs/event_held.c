@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A server by libevent answers a thread, which asks again and again. After some answers it makes the
- * bufferevent write no more ("write") or takes its callbacks back ("call"), by mistake. With "fine" nothing of
- * that happens; with "later" a timer undoes it, with "counts" one does so in its fifth round, with "helper"
- * another thread has it done. With "ticks" a timer comes round meanwhile, with
- * "signal" the server has a handler of SIGTERM. It knows nothing of thrum. Where it hangs, SIGALRM ends it.
+ * bufferevent write no more ("write") or takes its callbacks back ("call"), by mistake. With "fine" nothing
+ * of that happens; with "later" a timer undoes it, with "counts" one does so in its fifth round, with
+ * "helper" another thread has it done. With "ticks" a timer comes round meanwhile, with "signal" the server
+ * has a handler of SIGTERM. It knows nothing of thrum. Where it hangs, SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
