@@ -95,6 +95,34 @@ static void waits_for_a_timer_then_for_its_lane(void **state)
 		"150-160 runs request #\n");
 }
 
+/* A task that never ran is its thread's own work, unless the thread works on several at once: some that began
+ * before its end, as tasks that come later don't overlap with it. */
+static void a_thread_does_one_task_at_a_time_itself(void **state)
+{
+	static const char *const later = "40 create 1 6 request\n"
+					 "45 create 1 7 request\n"
+					 "50 resolve 1 6\n"
+					 "55 resolve 1 7\n";
+	char story[1000];
+
+	snprintf(story, sizeof story, "%s%s%s",
+		LANE "2 create 1 3 request\n"
+		     "8 resolve 1 3\n",
+		"10 create 1 2 request\n"
+		"10 label 2 \"call\n"
+		"30 resolve 1 2\n",
+		later);
+	check_path(story, false, 2, "10-30 runs call\n");
+	snprintf(story, sizeof story, "%s%s%s",
+		LANE "2 create 1 3 request\n"
+		     "18 resolve 1 3\n",
+		"10 create 1 2 request\n"
+		"10 label 2 \"call\n"
+		"30 resolve 1 2\n",
+		later);
+	check_path(story, false, 2, "10-30 waits call\n");
+}
+
 /* The kernel woke the blocked thread of a task for another thread: the path goes on with the task that ran
  * there, but not with one of an unknown thread. Page faults and interrupts are parts of their own. */
 static void blocked_threads_wait_for_their_wakers(void **state)
@@ -576,6 +604,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_a_timer_then_for_its_lane),
+		cmocka_unit_test(a_thread_does_one_task_at_a_time_itself),
 		cmocka_unit_test(looks_again_and_again),
 		cmocka_unit_test(an_idle_lane_keeps_nobody),
 		cmocka_unit_test(waits_for_who_holds_a_lock),

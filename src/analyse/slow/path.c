@@ -260,6 +260,24 @@ static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow
 		thrum__slow_lane_add(walk, piece, lane, from, to, THRUM__DOING_MEANWHILE);
 }
 
+/* The end of a task's children that begin before a time. They lie in the order of their beginnings, but for
+ * late events. */
+static uint32_t children_before(const struct thrum__slow_walk *walk, uint32_t task, int64_t time)
+{
+	const struct thrum__slices *children = &walk->paths->children;
+	uint32_t low = children->first[task], high = children->first[task + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (THRUM__TASK(walk->model, children->rows[middle], created) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Whether a task works on one of its children at a time: none of them overlaps with `child` without
  * lying within it. */
 static bool is_one_at_a_time(const struct thrum__slow_walk *walk, uint32_t task, uint32_t child)
@@ -267,7 +285,7 @@ static bool is_one_at_a_time(const struct thrum__slow_walk *walk, uint32_t task,
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *children = &walk->paths->children;
 	int64_t from = THRUM__TASK(model, child, created), to = thrum__slow_path_end(model, child);
-	uint32_t i = children->first[task + 1];
+	uint32_t i = children_before(walk, task, to);
 
 	for (uint32_t looked = 0; i > children->first[task] && looked < CHILDREN_MAX;) {
 		uint32_t other = children->rows[--i];
