@@ -8,7 +8,7 @@ set -u
 for case in children signalfd early suspend loop watch answer edge thief door handler; do
 	soon "$case" "$programs/missed" "$case"
 done
-for case in unread taken thread timer limit patience mute; do
+for case in unread taken both thread timer limit patience mute; do
 	soon "held-$case" "$programs/held_back" "$case"
 done
 for case in children signalfd suspend early loop watch answer edge door thief owner handed; do
@@ -35,6 +35,7 @@ misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left
 # A watch of epoll that was changed, and asks for data no more; and its healthy likes.
 has held-unread why 'Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
 has held-taken why 'Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
+has held-both why 'Waits for .watch of socket [0-9]+, no longer for reading or writing since hold_back[^+]'
 for case in thread timer limit patience; do
 	has "held-$case" why '^no findings'
 	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"

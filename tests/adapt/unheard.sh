@@ -5,20 +5,21 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in blocked ignored group leaving reader told twice asleep soon; do
+for case in blocked ignored group inherited rung leaving reader told twice asleep soon; do
 	soon "$case" "$programs/unheard" "$case"
 done
-for case in blocked ignored group; do
+for case in blocked ignored group inherited; do
 	soon "fine-$case" "$programs/unheard" "$case" fine
 done
 all_same
 has blocked why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
+has inherited why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
 has ignored why '\(sleep\), which ignores SIGINT, started by (start|unheard\+0x)'
 has group why '\(worker\), which blocks SIGUSR1, started by (start|unheard\+0x)'
-for case in leaving reader told twice asleep soon; do
+for case in rung leaving reader told twice asleep soon; do
 	has "$case" why '^no findings'
 done
-for case in blocked ignored group; do
+for case in blocked ignored group inherited; do
 	has "$case" why '^never resolved'
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "answer/slow_flame.h"
@@ -303,6 +304,11 @@ static bool is_wanted(const void *wanted, const char *label, size_t size)
 	return size > 0 && label_matches(wanted, label, size);
 }
 
+static bool begins_label(const void *wanted, const char *label, size_t size)
+{
+	return strlen(wanted) <= size && strncasecmp(label, wanted, strlen(wanted)) == 0;
+}
+
 static bool names_function(const void *function, const char *label, size_t size)
 {
 	return size > 0 && label_names(function, label);
@@ -345,21 +351,34 @@ static int answer_slow(struct slow *slow)
 	return status == STATUS_OK && !is_taken ? write_answer(slow) : status;
 }
 
-int why_slow(const struct load *load, const struct slow_options *options)
+/* Returns 1, 0 if there is nothing of this label, or a negative error. */
+static int find_answer(struct slow *slow, const struct thrum__model *model)
 {
 	static const unsigned percents[] = {100, 99, 90};
-	struct slow slow = {.options = options, .trace = load->input.trace};
-	int status, found;
-
-	found = thrum__slow_answer_make(load->model, is_wanted, options->label,
-		percents[options->percentile], &slow.answer);
 	/* A recorded function's tasks are labelled "work load, then on_loaded". */
-	if (found == 0)
-		found = thrum__slow_answer_make(load->model, names_function, options->label,
-			percents[options->percentile], &slow.answer);
+	static bool (*const tests[])(const void *, const char *, size_t) = {is_wanted,
+		names_function, begins_label};
+	const struct slow_options *options = slow->options;
+	unsigned percent = percents[options->percentile];
+	int found = 0;
+
+	for (size_t i = 0; i < 2 && found == 0; i++)
+		found = thrum__slow_answer_make(model, tests[i], options->label, percent,
+			&slow->answer);
 	if (found == 0 && !options->flame && !options->folded)
-		found = thrum__slow_answer_at(load->model, is_wanted, options->label,
-			percents[options->percentile], &slow.answer);
+		found = thrum__slow_answer_at(model, is_wanted, options->label, percent,
+			&slow->answer);
+	if (found == 0 && *options->label)
+		found = thrum__slow_answer_make(model, tests[2], options->label, percent,
+			&slow->answer);
+	return found;
+}
+
+int why_slow(const struct load *load, const struct slow_options *options)
+{
+	struct slow slow = {.options = options, .trace = load->input.trace};
+	int status, found = find_answer(&slow, load->model);
+
 	if (found > 0) {
 		status = answer_slow(&slow);
 		thrum__slow_answer_free(&slow.answer);

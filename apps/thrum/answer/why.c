@@ -265,7 +265,8 @@ static const struct option options_of_why[] = {
 		"show what it waits for (* and ? stand for anything)"},
 	{"slow", 's', OPTION_STRING, OFFSET(slow.label), "LABEL", NULL,
 		"show where the slowest task of this label, or wait\n"
-		"in this function, spent its time, beside a usual one"},
+		"in this function, spent its time, beside a usual\n"
+		"one; where there is none, LABEL may be a beginning"},
 	{"percentile", 0, OPTION_CHOICE, OFFSET(slow.percentile), NULL, SLOW_PERCENTILES,
 		"with --slow: take the slowest task (max), or the\n"
 		"99th or 90th percentile"},

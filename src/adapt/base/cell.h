@@ -44,6 +44,7 @@ struct cell {
 	uint32_t watch;   /* and its number: see look/removed.c */
 	const char *noun; /* for labels */
 	bool is_named;    /* the program named it */
+	const void *from; /* where an operation was asked for */
 	/* For sources of GLib: see glib/gone.c. */
 	void *kind, *data;
 	const void *remover;

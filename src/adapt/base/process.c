@@ -273,6 +273,35 @@ static bool find_signals(pid_t process, const char *name, uint64_t *handled, uin
 	return strstr(text, "\nSigCgt:") != NULL;
 }
 
+struct reader {
+	pid_t process;
+	uint64_t signals;
+	bool reads;
+};
+
+static void look_at_reader(void *context, int directory, const char *name)
+{
+	struct reader *reader = context;
+	char text[PROCESS_TEXT];
+
+	(void)directory;
+	thrum__adapt_process_read_info(reader->process, atoi(name), text, sizeof text);
+	reader->reads |= (signals_of(text, "\nsigmask:") & reader->signals) != 0;
+}
+
+/* Whether it has a signalfd for any of them. */
+static bool reads_signals(pid_t process, uint64_t signals)
+{
+	struct reader reader = {process, signals, false};
+
+	return !thrum__adapt_process_each(process, "/fd", look_at_reader, &reader) || reader.reads;
+}
+
+bool thrum__adapt_process_reads_signal(pid_t process, int number)
+{
+	return reads_signals(process, UINT64_C(1) << (number - 1));
+}
+
 bool thrum__adapt_process_has_handlers(pid_t process)
 {
 	uint64_t handled, blocked;
@@ -286,7 +315,9 @@ bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid)
 	char name[48];
 
 	strcpy(thrum__adapt_put_number(stpcpy(name, "/task/"), tid), "/status");
-	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0;
+	/* One that looks holds them back meanwhile. */
+	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0 ||
+		(handled && reads_signals(process, handled));
 }
 
 int thrum__adapt_process_held_signal(pid_t process)
@@ -331,29 +362,6 @@ bool thrum__adapt_process_signals(pid_t process, struct process_signals *signals
 		return false;
 	signals->blocked = blocked.by_all;
 	return true;
-}
-
-struct reader {
-	pid_t process;
-	uint64_t signal;
-	bool reads;
-};
-
-static void look_at_reader(void *context, int directory, const char *name)
-{
-	struct reader *reader = context;
-	char text[PROCESS_TEXT];
-
-	(void)directory;
-	thrum__adapt_process_read_info(reader->process, atoi(name), text, sizeof text);
-	reader->reads |= (signals_of(text, "\nsigmask:") & reader->signal) != 0;
-}
-
-bool thrum__adapt_process_reads_signal(pid_t process, int number)
-{
-	struct reader reader = {process, UINT64_C(1) << (number - 1), false};
-
-	return !thrum__adapt_process_each(process, "/fd", look_at_reader, &reader) || reader.reads;
 }
 
 /* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */

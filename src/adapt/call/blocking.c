@@ -306,8 +306,8 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
-/* For one child, for any (-1), or for one that isn't known. */
-static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
+/* For one child, for any (-1), or for one that isn't known. Returns whether a handler ended the call. */
+static bool begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
 {
 	char label[CALL_MAX] = "a child process";
 
@@ -316,7 +316,7 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process,
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1,
 		thrum__adapt_spawns_at(caller));
 	/* Nothing but the child's end wakes one who looks. */
-	if ((process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)))
+	return (process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)) &&
 		thrum__adapt_child_wait(blocked, label, process);
 }
 
@@ -650,7 +650,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 
 /* Calls that wait for a child, but can't try first. */
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) \
-	WAIT_IN(type, name, parameters, arguments, begin) \
+	WAIT_IN(type, name, parameters, arguments, if (begin) return -1) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -669,7 +669,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 
 #define REAPS(name, parameters, arguments, first) \
 	WAIT_IN(pid_t, name, parameters, arguments, \
-		begin_child(&blocked, caller, process, options)) \
+		if (begin_child(&blocked, caller, process, options)) return -1) \
 	STAND_IN pid_t name parameters \
 	{ \
 		const void *caller = CALLER; \

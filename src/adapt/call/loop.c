@@ -46,6 +46,14 @@ static bool is_later(const struct timespec *timeout)
 	return !timeout || timeout->tv_sec || timeout->tv_nsec;
 }
 
+/* A library's own thread only waits for work. */
+static bool is_librarys(const void *caller)
+{
+	bool (*polls_own)(const void *) = atomic_load(&thrum__adapt_polls_own);
+
+	return polls_own && polls_own(caller);
+}
+
 /* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
  * for that. Else NULL. */
 static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
@@ -68,6 +76,8 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 	if (fds->events == POLLIN && thrum__adapt_pipe_is_filled(fds->fd) &&
 		!thrum__adapt_pipe_is_told(fds->fd))
 		looking->unwritten = fds->fd;
+	if (is_librarys(caller))
+		return NULL;
 	if (thrum__adapt_loop_tells)
 		looking->alone = fds->fd;
 	return thrum__adapt_pipe(fds->fd, false, caller);

@@ -329,11 +329,15 @@ struct unsent {
 	uint32_t asked;              /* so often in a row the program asked for room after one */
 	const void *asker; /* the callback of libevent's event that did so last, or NULL */
 	bool is_asker;     /* which wrote */
-	uint64_t task;     /* that tells of it; 0: none */
+	const void *
+		refused; /* where a write was asked for that failed, and none since; NULL: nowhere */
+	uint64_t task;   /* that tells of it; 0: none */
 };
 
 /* Such a write, there. Keeps errno. Async-signal-safe. */
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller);
+/* A write that was asked for there failed, with nothing sent; NULL: another one was asked for since. */
+void thrum__adapt_unsent_refused(int fd, const void *caller);
 /* A later write took all. Only for descriptors that are full. */
 void thrum__adapt_unsent_over(int fd);
 /* The program asks when there is room. Only for descriptors that are full. */

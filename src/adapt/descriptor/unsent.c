@@ -7,6 +7,7 @@
 /* By descriptor, as long as it is DESCRIPTOR_FULL. */
 static struct {
 	const void *_Atomic caller;
+	const void *_Atomic refused;
 	struct thread *_Atomic thread;
 	_Atomic uint32_t times;
 	_Atomic bool is_part; /* something was sent, and the rest belongs to it */
@@ -28,6 +29,8 @@ void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 {
 	if ((unsigned)fd >= FDS_MAX || !caller)
 		return;
+	if (!is_full(fd))
+		atomic_store_explicit(&unsent[fd].refused, NULL, memory_order_relaxed);
 	if (is_part || !is_full(fd))
 		atomic_store_explicit(&unsent[fd].is_part, is_part, memory_order_relaxed);
 	atomic_store_explicit(&unsent[fd].caller, caller, memory_order_relaxed);
@@ -44,15 +47,40 @@ void thrum__adapt_unsent_end(int fd)
 		resolve_told(&unsent[fd].task);
 }
 
+static void forget_askers(int fd)
+{
+	if ((unsigned)fd >= FDS_MAX)
+		return;
+	atomic_store_explicit(&unsent[fd].asked, 0, memory_order_relaxed);
+	atomic_store_explicit(&unsent[fd].asker, NULL, memory_order_relaxed);
+}
+
+/* One that was refused stays: what others had begun to write goes on. */
 static void end_note(int fd)
 {
-	atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_FULL);
+	if ((unsigned)fd < FDS_MAX && atomic_load(&unsent[fd].refused))
+		atomic_store_explicit(&unsent[fd].is_part, false, memory_order_relaxed);
+	else
+		atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_FULL);
 	thrum__adapt_unsent_end(fd);
+}
+
+void thrum__adapt_unsent_refused(int fd, const void *caller)
+{
+	if ((unsigned)fd >= FDS_MAX || (!caller && !is_full(fd)))
+		return;
+	if (!is_full(fd))
+		thrum__adapt_unsent_note(fd, false, caller);
+	atomic_store(&unsent[fd].refused, caller);
+	atomic_store_explicit(&unsent[fd].thread, thrum__adapt_self, memory_order_relaxed);
+	atomic_fetch_add_explicit(&unsent[fd].times, 1, memory_order_relaxed);
+	if (!caller)
+		end_note(fd);
 }
 
 void thrum__adapt_unsent_over(int fd)
 {
-	thrum__adapt_unsent_forget(fd);
+	forget_askers(fd);
 	end_note(fd);
 }
 
@@ -73,8 +101,8 @@ void thrum__adapt_unsent_forget(int fd)
 {
 	if ((unsigned)fd >= FDS_MAX)
 		return;
-	atomic_store_explicit(&unsent[fd].asked, 0, memory_order_relaxed);
-	atomic_store_explicit(&unsent[fd].asker, NULL, memory_order_relaxed);
+	forget_askers(fd);
+	atomic_store_explicit(&unsent[fd].refused, NULL, memory_order_relaxed);
 }
 
 bool thrum__adapt_unsent_get(int fd, struct unsent *one)
@@ -88,6 +116,7 @@ bool thrum__adapt_unsent_get(int fd, struct unsent *one)
 	one->asked = atomic_load(&unsent[fd].asked);
 	one->asker = atomic_load(&unsent[fd].asker);
 	one->is_asker = atomic_load(&unsent[fd].is_asker);
+	one->refused = atomic_load(&unsent[fd].refused);
 	one->task = atomic_load(&unsent[fd].task);
 	return true;
 }
@@ -106,6 +135,7 @@ void thrum__adapt_unsent_left(void)
 {
 	for (int fd = 0; fd < thrum__adapt_unsent_used(); fd++) {
 		atomic_store(&unsent[fd].task, 0);
+		thrum__adapt_unsent_forget(fd);
 		thrum__adapt_unsent_over(fd);
 	}
 }

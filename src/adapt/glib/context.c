@@ -14,6 +14,7 @@
 #include <glib.h>
 
 #include "adapt/glib/glib.h"
+#include "adapt/look/look.h"
 
 #define PUSHED_MAX 16 /* of one thread */
 #define LEFT_MAX 16   /* contexts that were left */
@@ -189,6 +190,21 @@ static void run_default(void)
 		thrum_task_resolve(atomic_exchange(&of_default.task, 0));
 }
 
+/* The calling thread has run a loop for the program. GLib runs those of its own threads unseen. */
+static __thread bool has_run __attribute__((tls_model("initial-exec")));
+
+static bool polls_own(const void *caller)
+{
+	return !has_run && thrum__adapt_glib_is_own(caller);
+}
+
+static void note_run(void)
+{
+	has_run = true;
+	if (UNLIKELY(!atomic_load_explicit(&thrum__adapt_polls_own, memory_order_relaxed)))
+		atomic_store(&thrum__adapt_polls_own, polls_own);
+}
+
 struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 {
 	GMainContext *context = real_g_main_loop_get_context(NULL)(main_loop), *other;
@@ -196,6 +212,7 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 		.is_default = context == real_g_main_context_default(NULL)()};
 	const void *caller;
 
+	note_run();
 	if (running.is_default) {
 		atomic_fetch_add(&of_default.runs, 1);
 		run_default();
@@ -330,6 +347,7 @@ STAND_IN void g_main_context_pop_thread_default(GMainContext *context)
 
 void thrum__adapt_glib_iterates(void *context)
 {
+	note_run();
 	iterate_made(context);
 	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0))
 		come_back(context);

@@ -18,6 +18,16 @@ REAL(g_async_result_get_user_data)
 REAL(g_object_get_qdata)
 REAL(g_object_set_qdata_full)
 REAL(g_quark_from_static_string)
+REAL(g_type_check_instance_is_a)
+/* Their header is in a folder of its own. */
+GType g_file_descriptor_based_get_type(void);
+int g_file_descriptor_based_get_fd(GFileDescriptorBased *);
+REAL(g_file_descriptor_based_get_type)
+REAL(g_file_descriptor_based_get_fd)
+REAL(g_filter_output_stream_get_type)
+REAL(g_filter_output_stream_get_base_stream)
+
+#define FILTERS_MAX 8 /* streams that write to one another */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -37,6 +47,7 @@ static const char *path_of(GFile *file)
 static __thread struct operation {
 	const GAsyncResult *result;
 	thrum_task task;
+	const void *from; /* where it was asked for */
 	bool has_failed;
 } operation __attribute__((tls_model("initial-exec")));
 
@@ -75,7 +86,7 @@ static void on_ready(GObject *object, GAsyncResult *result, gpointer argument)
 	gpointer user_data = cell->given.argument;
 	thrum_task before = thrum_task_enter(cell->task);
 
-	operation = (struct operation){result, cell->task, false};
+	operation = (struct operation){result, cell->task, cell->from, false};
 	keep_cell(result, cell);
 	release_cell(cell);
 	callback(object, result, user_data);
@@ -105,6 +116,8 @@ STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 
 /* Without a callback, an operation may be another: a call over D-Bus then wants no reply. */
 #define ASYNC(name, parameters, arguments, ...) \
+	ASYNC_AFTER(, name, parameters, arguments, __VA_ARGS__)
+#define ASYNC_AFTER(before, name, parameters, arguments, ...) \
 	REAL(name) \
 	STAND_IN void name parameters \
 	{ \
@@ -116,11 +129,45 @@ STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 \
 		if (cell) { \
 			cell->number = 1; \
+			cell->from = caller; \
 			callback = on_ready; \
 			user_data = cell; \
+			before; \
 		} \
 		real_##name(caller) arguments; \
 	}
+
+/* The descriptor below a stream, or -1. */
+static int descriptor_of(GOutputStream *stream)
+{
+	GType based = real_g_file_descriptor_based_get_type(NULL)();
+	GType filter = real_g_filter_output_stream_get_type(NULL)();
+
+	for (int i = 0; stream && i < FILTERS_MAX; i++) {
+		GTypeInstance *instance = (GTypeInstance *)(void *)stream;
+
+		if (real_g_type_check_instance_is_a(NULL)(instance, based))
+			return real_g_file_descriptor_based_get_fd(NULL)(
+				(GFileDescriptorBased *)(void *)stream);
+		if (!real_g_type_check_instance_is_a(NULL)(instance, filter))
+			break;
+		stream = real_g_filter_output_stream_get_base_stream(NULL)(
+			(GFilterOutputStream *)(void *)stream);
+	}
+	return -1;
+}
+
+/* A write is asked for, or has ended in its callback. One that failed is noted: see look/unsent.c. */
+static void ask_write(GOutputStream *stream)
+{
+	thrum__adapt_unsent_refused(descriptor_of(stream), NULL);
+}
+
+static void end_write(GOutputStream *stream, const GAsyncResult *res, const GError *error)
+{
+	if (error && operation.result == res)
+		thrum__adapt_unsent_refused(descriptor_of(stream), operation.from);
+}
 
 static void tell_failure(const GAsyncResult *result, const GError *error)
 {
@@ -130,7 +177,8 @@ static void tell_failure(const GAsyncResult *result, const GError *error)
 	thrum__adapt_glib_fail(operation.task, error);
 }
 
-#define FINISH(type, name, parameters, arguments) \
+#define FINISH(type, name, parameters, arguments) FINISH_BEFORE(, type, name, parameters, arguments)
+#define FINISH_BEFORE(after, type, name, parameters, arguments) \
 	REAL(name) \
 	STAND_IN type name parameters \
 	{ \
@@ -141,6 +189,7 @@ static void tell_failure(const GAsyncResult *result, const GError *error)
 		type result = real_##name(caller) arguments; \
 \
 		tell_failure(res, *error); \
+		after; \
 		if (own) \
 			real_g_error_free(caller)(own); \
 		return result; \

@@ -46,6 +46,9 @@ extern __thread thrum_task (*thrum__adapt_broken_tells)(void)
 extern __thread bool thrum__adapt_is_told __attribute__((tls_model("initial-exec")));
 /* The place at which the program runs that loop. */
 extern __thread const void *thrum__adapt_loop_runner __attribute__((tls_model("initial-exec")));
+/* Whether a library polls there in a thread of its own, whose loop no code of the program runs. NULL: none
+ * does. */
+extern bool (*_Atomic thrum__adapt_polls_own)(const void *caller);
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the

@@ -32,18 +32,17 @@ static int peer_of(int fd)
 {
 	int peer;
 
-	if (!is_of_pipe(fd))
+	if (!is_of_own_pipe(fd))
 		return thrum__adapt_socket_peer(fd);
 	peer = thrum__adapt_pipe_other(fd, false);
-	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd && is_of_own_pipe(fd) ? peer
-											    : -1;
+	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd ? peer : -1;
 }
 
 enum origin thrum__adapt_origin(int fd)
 {
-	bool is_own = fd < 0 ||
-		(is_of_pipe(fd) ? !thrum__adapt_pipe_is_shared(fd, false)
-				: thrum__adapt_socket_peer(fd) >= 0);
+	/* The kernel also tells the other end of a pair that a stream uses, too (fdopen). */
+	bool is_own = fd < 0 || (is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false)) ||
+		thrum__adapt_socket_peer(fd) >= 0;
 
 	return is_own                      ? FROM_INSIDE
 		: thrum__adapt_listens(fd) ? FROM_DOOR

@@ -30,6 +30,7 @@ static struct stopped {
 	_Atomic uint64_t task; /* that tells of it, or NONE */
 	int64_t since;         /* when its data was seen first; 0: there is none */
 	int left;              /* bytes */
+	_Atomic bool is_both;  /* the same change took away that it asks for room */
 } stopped[FDS_MAX];
 static _Atomic int fds_used;   /* no descriptor from this one on was stopped */
 static _Atomic int fds_before; /* nor watched */
@@ -74,6 +75,8 @@ void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events
 	if (!(before & EPOLLIN) && !atomic_load(&stopped[fd].caller))
 		return;
 	end(&stopped[fd]);
+	atomic_store(&stopped[fd].is_both,
+		before & EPOLLIN && before & EPOLLOUT && !(events & EPOLLOUT));
 	atomic_store(&stopped[fd].caller, caller);
 	raise_to(&fds_used, fd + 1);
 	thrum__adapt_look_also(look);
@@ -161,8 +164,9 @@ static void tell(struct stopped *one, int fd, thrum_task waiter)
 
 	thrum__adapt_put_call(label, one->left > 0 ? "unread data of" : "watch of", fd);
 	thrum__adapt_label(label + strlen(label),
-		one->left > 0 ? ", no longer watched for reading since"
-			      : ", no longer for reading since",
+		one->left > 0                        ? ", no longer watched for reading since"
+			: atomic_load(&one->is_both) ? ", no longer for reading or writing since"
+						     : ", no longer for reading since",
 		caller);
 	atomic_store(&one->task, thrum__adapt_look_tell(label, caller, waiter));
 }

@@ -4,7 +4,8 @@
  * there is room: so somebody has to ask for that. Some programs leave out on purpose what doesn't fit. So it
  * is told only while a thread waits for the other end, and all others sleep; and either a part of it was sent
  * by one who also reads from there, or who asked for room after each such write before, or nothing but the
- * program itself may let it go on.
+ * program itself may let it go on. A write that failed, with none asked for since, is told like one that sent
+ * nothing.
  */
 #define _GNU_SOURCE
 #include <linux/tcp.h>
@@ -56,13 +57,17 @@ static void tell(int fd, const struct unsent *one, thrum_task waiter)
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
 
-	thrum__adapt_put_call(label, "unsent rest for", fd);
-	if (one->asker && is_usually_asked(one))
+	thrum__adapt_put_call(label, one->refused ? "refused write to" : "unsent rest for", fd);
+	if (one->refused)
+		thrum__adapt_label(label + strlen(label), "; nobody asked for another since",
+			one->refused);
+	else if (one->asker && is_usually_asked(one))
 		thrum__adapt_label(label + strlen(label), ", not added again: event", one->asker);
 	else
 		thrum__adapt_label(label + strlen(label), "; nobody waits for room since",
 			one->caller);
-	thrum__adapt_unsent_tell(fd, thrum__adapt_look_tell(label, one->caller, waiter));
+	thrum__adapt_unsent_tell(fd,
+		thrum__adapt_look_tell(label, one->refused ? one->refused : one->caller, waiter));
 }
 
 static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,

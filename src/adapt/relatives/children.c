@@ -438,3 +438,34 @@ bool thrum__adapt_children_interrupt(pid_t process)
 	errno = is_ended ? EINTR : error;
 	return is_ended;
 }
+
+/* ---- Handlers during a look --------------------------------------------------------------------- */
+
+void thrum__adapt_children_hold(struct held_signals *held)
+{
+	sigset_t ending;
+
+	thrum__adapt_find_handlers(&held->signals, &ending);
+	pthread_sigmask(SIG_BLOCK, &held->signals, &held->before);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(&held->before, number) == 1)
+			sigdelset(&held->signals, number);
+	held->fd = (int)syscall(SYS_signalfd4, -1, &held->signals, SIGRTMAX / 8, O_CLOEXEC);
+}
+
+enum thrum__adapt_came thrum__adapt_children_release(struct held_signals *held, bool is_over)
+{
+	sigset_t pending;
+	enum thrum__adapt_came came = CAME_NONE;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(&pending, number) == 1 && sigismember(&held->signals, number) == 1)
+			came = CAME_ONE;
+	if (came && !is_over && is_to_end(&held->before))
+		came = CAME_ENDING;
+	if (held->fd >= 0)
+		syscall(SYS_close, held->fd);
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+	return came;
+}

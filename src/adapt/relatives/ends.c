@@ -29,6 +29,7 @@
 #define CHILDREN 8                  /* of which one may wait for any */
 #define SOON 8                      /* looks that come soon, at most */
 #define PAUSE 20000000              /* ns between two looks that don't wait first */
+#define HANDLED 100                 /* signals that are handled between looks */
 #define LEFT_FOR INT64_C(500000000) /* ns for which a process in the background has an end */
 
 REAL(poll)
@@ -514,6 +515,7 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 /* Descriptors that tell of children's ends: `one` of any. */
 struct told {
 	int fds[CHILDREN], one;
+	int signals; /* tells that a signal came; -1: none is held back */
 };
 
 /* Also when the thread is cancelled. */
@@ -526,23 +528,26 @@ static void close_told(const struct told *told)
 		syscall(SYS_close, told->one);
 }
 
+static bool add_told(const struct told *told, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return fd >= 0 && syscall(SYS_epoll_ctl, told->one, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 /* Returns whether there are such descriptors. */
 static bool open_told(struct told *told, const struct looked *looked, bool is_single)
 {
-	bool is_any = looked->count > 1;
+	bool is_any = looked->count > 1 || told->signals >= 0;
 
 	for (unsigned i = 0; i < looked->count; i++)
 		told->fds[i] = thrum__adapt_hide(syscall(SYS_pidfd_open, looked->children[i], 0),
 			is_single);
 	told->one = is_any ? (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC) : told->fds[0];
-	for (unsigned i = 0; i < looked->count && is_any; i++) {
-		struct epoll_event event = {.events = EPOLLIN};
-
-		if (told->fds[i] < 0 ||
-			syscall(SYS_epoll_ctl, told->one, EPOLL_CTL_ADD, told->fds[i], &event) != 0)
+	for (unsigned i = 0; i < looked->count && is_any; i++)
+		if (!add_told(told, told->fds[i]))
 			return false;
-	}
-	return told->one >= 0;
+	return told->one >= 0 && (told->signals < 0 || add_told(told, told->signals));
 }
 
 /* Finds the children for which a wait is that any child ends. Returns false if they are too many, or if other
@@ -568,11 +573,13 @@ static bool is_worth_looking(struct looked *looked, pid_t child, bool is_single)
 		thrum__adapt_has_sent_to(child);
 }
 
-/* Looks until a child has ended. */
-static void look_for_end(struct looked *looked, bool is_single)
+/* Looks until a child has ended, or the descriptor of signals tells that one came. */
+static void look_for_end(struct looked *looked, bool is_single, int signals)
 {
-	struct told told __attribute__((
-		cleanup(close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
+	struct told told
+		__attribute__((cleanup(close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1},
+			.one = -1,
+			.signals = signals};
 
 	if (!open_told(&told, looked, is_single))
 		return;
@@ -580,7 +587,25 @@ static void look_for_end(struct looked *looked, bool is_single)
 	look_until(looked);
 }
 
-void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
+/* The same in a process whose handlers may end the call, and which has no other thread that a signal could go
+ * to. Returns whether one did. */
+static bool look_for_end_or_signal(struct looked *looked)
+{
+	pid_t child = looked->count == 1 ? looked->children[0] : 0;
+	enum thrum__adapt_came came = CAME_ONE;
+
+	for (int i = 0; i < HANDLED && came == CAME_ONE && !may_return(child); i++) {
+		struct held_signals held;
+
+		thrum__adapt_children_hold(&held);
+		if (held.fd >= 0)
+			look_for_end(looked, true, held.fd);
+		came = thrum__adapt_children_release(&held, may_return(child));
+	}
+	return came == CAME_ENDING;
+}
+
+bool thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 {
 	struct looked looked = {.wait = wait,
 		.kind = THRUM_KIND_REQUEST,
@@ -590,9 +615,15 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 		.is_begun = true};
 	int error = errno;
 	bool is_single = thrum__adapt_process_is_single(own_pid());
+	bool may_interrupt = thrum__adapt_may_interrupt(), is_interrupted = false;
 
-	if (!thrum__adapt_may_interrupt() && is_worth_looking(&looked, child, is_single) &&
-		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0))
-		look_for_end(&looked, is_single);
-	errno = error;
+	if ((is_single || !may_interrupt) && is_worth_looking(&looked, child, is_single) &&
+		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
+		if (may_interrupt)
+			is_interrupted = look_for_end_or_signal(&looked);
+		else
+			look_for_end(&looked, is_single, -1);
+	}
+	errno = is_interrupted ? EINTR : error;
+	return is_interrupted;
 }

@@ -46,8 +46,9 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
 	const void *caller);
 
 /* The wait for a child is recorded, or for any if that isn't positive: looks whether it waits for
- * this process, or all do. */
-void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
+ * this process, or all do. Returns whether a handler ran that ends the call: then errno is EINTR, else
+ * unchanged. */
+bool thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an
@@ -114,6 +115,20 @@ bool thrum__adapt_children_begin(void);
  * `process` is the child, or not positive for any. Returns whether a handler ran that ends the
  * call, with errno EINTR. */
 bool thrum__adapt_children_interrupt(pid_t process);
+/* Signals with handlers that the only thread holds back while it looks, so that none is missed that ends its
+ * call. `fd` tells when one comes. */
+struct held_signals {
+	sigset_t before, signals;
+	int fd; /* -1: there is none */
+};
+void thrum__adapt_children_hold(struct held_signals *);
+enum thrum__adapt_came {
+	CAME_NONE,
+	CAME_ONE,
+	CAME_ENDING /* its handler ends a call */
+};
+/* Their handlers run now, if any came. is_over: the call ends without them. */
+enum thrum__adapt_came thrum__adapt_children_release(struct held_signals *, bool is_over);
 
 /* ---- sent.c ---- */
 

@@ -495,6 +495,20 @@ int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum_
 
 /* ---- Timeouts ------------------------------------------------------------------------------ */
 
+/* Whether the task of a wait read what it waited for, by that time. */
+static bool was_answered(const struct thrum__model *model, uint32_t wait, int64_t by)
+{
+	uint32_t edge = THRUM__TASK(model, THRUM__EDGE(model, wait, from), edge_out);
+
+	for (; edge != wait && thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			THRUM__EDGE(model, edge, to) == THRUM__EDGE(model, wait, to) &&
+			THRUM__EDGE(model, edge, time) <= by)
+			return true;
+	return false;
+}
+
 uint32_t thrum__slow_unanswered(const struct thrum__model *model, uint32_t timer)
 {
 	uint32_t edge, waiter = THRUM__NONE;
@@ -519,6 +533,7 @@ uint32_t thrum__slow_unanswered(const struct thrum__model *model, uint32_t timer
 			thrum__model_has_row(&model->tasks, to) &&
 			THRUM__EDGE(model, edge, time) < THRUM__TASK(model, timer, end) &&
 			THRUM__TASK(model, to, end) > THRUM__TASK(model, timer, end) &&
+			!was_answered(model, edge, THRUM__TASK(model, timer, end)) &&
 			*thrum__model_task_name(model, to, NULL))
 			return to;
 	}

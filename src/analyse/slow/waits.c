@@ -72,6 +72,22 @@ static int64_t got_at(const struct thrum__slow_walk *walk, uint32_t task, uint32
 	return THRUM__OPEN;
 }
 
+/* Whether the waiter took something from the object, at the latest before its next wait. A piece may end as
+ * the waiter's thread goes on, and before it takes that. */
+static bool has_taken(const struct thrum__slow_walk *walk, uint32_t edge)
+{
+	const struct thrum__slices *waits = &walk->paths->waits;
+	uint32_t task = THRUM__EDGE(walk->model, edge, from);
+	int64_t got = got_at(walk, task, THRUM__EDGE(walk->model, edge, to),
+		thrum__slow_edge_time(walk->model, edge), THRUM__OPEN);
+	uint32_t i;
+
+	if (got == THRUM__OPEN)
+		return false;
+	i = thrum__slow_rows_before(walk->model, waits, task, got, thrum__slow_edge_time);
+	return i > waits->first[task] && waits->rows[i - 1] == edge;
+}
+
 /* Sets the end of a wait for an object that doesn't end with the wait, such as a lock, and the task
  * that ended the wait. Returns false if the wait wasn't over by `to`. The running
  * task takes a lock, so it may be the waiter's creator or its lane's own task that does. */
@@ -89,7 +105,8 @@ static bool end_of_lasting(const struct thrum__slow_walk *walk, uint32_t edge, i
 	if (got == THRUM__OPEN && lane < model->lane_count)
 		got = got_at(walk, model->lanes[lane].task, thing, since, to);
 	/* A task that took nothing waited for room. */
-	wait->for_room = got == THRUM__OPEN && thrum__slow_is_buffer(model, thing);
+	wait->for_room = got == THRUM__OPEN && thrum__slow_is_buffer(model, thing) &&
+		!has_taken(walk, edge);
 	act = wait->for_room ? last_row(walk, &walk->paths->takes, thing, since, to)
 			     : last_act(walk, thing, since, got < to ? got : to);
 	if (act == THRUM__NONE && got == THRUM__OPEN)

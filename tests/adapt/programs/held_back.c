@@ -4,7 +4,7 @@
  * more. With the argument "unread" nothing more happens; with "taken" it has read two, and answers one.
  * With "thread" another thread lets it go on, with "timer" a timer, with "limit" the time limit of
  * epoll_wait; and with "patience" the thread waits for some time only. With "mute" it asks anew at once, but
- * answers no more.
+ * answers no more. With "both" it is as with "taken", but the change takes away that it asks for room, too.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -28,6 +28,12 @@ static int poller, timer, ends[2];
 static bool is(const char *name)
 {
 	return strcmp(scene, name) == 0;
+}
+
+/* All is read before. */
+static bool is_taken(void)
+{
+	return is("taken") || is("both");
 }
 
 static void watch(int operation, int fd, uint32_t events)
@@ -64,6 +70,8 @@ static void hold_back(void)
 {
 	struct epoll_event nothing = {.data.fd = ends[0]};
 
+	if (is("both"))
+		watch(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLOUT);
 	if (epoll_ctl(poller, EPOLL_CTL_MOD, ends[0], &nothing) != 0)
 		abort();
 	if (is("mute"))
@@ -128,12 +136,12 @@ int main(int argc, char **argv)
 		watch(EPOLL_CTL_ADD, timer, EPOLLIN);
 	if (is("patience"))
 		setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	if (is("unread") || is("taken") || is("mute"))
+	if (is("unread") || is_taken() || is("mute"))
 		alarm(2);
-	if (write(ends[1], "ab", is("taken") ? 2 : 1) < 1)
+	if (write(ends[1], "ab", is_taken() ? 2 : 1) < 1)
 		return EXIT_FAILURE;
 	pthread_create(&server, NULL, run_server, NULL);
-	if (read(ends[1], &byte, 1) != 1 || (!is("taken") && write(ends[1], "c", 1) != 1))
+	if (read(ends[1], &byte, 1) != 1 || (!is_taken() && write(ends[1], "c", 1) != 1))
 		return EXIT_FAILURE;
 	if (read(ends[1], &byte, 1) != 1) {
 		puts("no answer");

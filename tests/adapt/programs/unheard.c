@@ -4,6 +4,7 @@
  * doesn't end; with a second one it does. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -111,6 +112,68 @@ static void blocked(void)
 	end(child, child, SIGTERM);
 	pthread_kill(thread, SIGUSR2);
 	pthread_join(thread, NULL);
+}
+
+static volatile sig_atomic_t rings;
+
+static void on_ring(int number)
+{
+	(void)number;
+	rings++;
+}
+
+static void handle(int number, int flags, void (*handler)(int))
+{
+	const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+	sigaction(number, &action, NULL);
+}
+
+/* The child has the signal held back from its beginning. The parent has a handler that would end its wait. */
+static void inherited(void)
+{
+	sigset_t set, before;
+	pid_t child;
+
+	handle(SIGTERM, 0, on_ring);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	if (start(&child)) {
+		handle(SIGTERM, 0, on_signal);
+		if (is_fine)
+			sigprocmask(SIG_SETMASK, &before, NULL);
+		ready();
+		work();
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	end(child, child, SIGTERM);
+}
+
+/* One handler of the parent ends its wait, and the other doesn't. */
+static void rung(void)
+{
+	sigset_t left;
+	pid_t child;
+
+	handle(SIGUSR1, SA_RESTART, on_ring);
+	handle(SIGUSR2, 0, on_ring);
+	if (start(&child)) {
+		ready();
+		for (int i = 0; i < 3; i++) {
+			usleep(150000);
+			kill(getppid(), SIGUSR1);
+		}
+		usleep(150000);
+		kill(getppid(), SIGUSR2);
+		usleep(300000);
+		_exit(3);
+	}
+	for (int status = 0, result; (result = waitpid(child, &status, 0)) != child;)
+		printf("%s after %d signals\n", strerror(errno), (int)rings);
+	sigprocmask(SIG_SETMASK, NULL, &left);
+	printf("%d signals, %d held back\n", (int)rings,
+		sigismember(&left, SIGUSR1) + sigismember(&left, SIGUSR2));
 }
 
 /* It runs another program, which ignores the signal. */
@@ -244,17 +307,17 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"blocked", blocked}, {"ignored", ignored}, {"group", group},
-		{"leaving", leaving}, {"reader", reader}, {"told", told}, {"twice", twice},
-		{"asleep", asleep}, {"soon", soon}};
-
+		{"inherited", inherited}, {"rung", rung}, {"leaving", leaving}, {"reader", reader},
+		{"told", told}, {"twice", twice}, {"asleep", asleep}, {"soon", soon}};
+	bool is_rung = argc > 1 && strcmp(argv[1], "rung") == 0;
 	bool is_deaf = argc > 1 &&
 		(strcmp(argv[1], "blocked") == 0 || strcmp(argv[1], "ignored") == 0 ||
-			strcmp(argv[1], "group") == 0);
+			strcmp(argv[1], "group") == 0 || strcmp(argv[1], "inherited") == 0);
 
 	is_fine = argc > 2;
 	/* On a busy machine a look may find the child at work, and the next one has to tell. The others end
 	 * in 4 s. */
-	alarm(is_fine ? 20 : is_deaf ? 5 : 2);
+	alarm(is_fine || is_rung ? 20 : is_deaf ? 5 : 2);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();
