@@ -94,14 +94,14 @@ for fault in write call; do
 done
 all_same
 by='(halt|event_held\+0x)'
-held_write="to socket [0-9]+, unsent since bufferevent_disable in $by"
-held_call="of socket [0-9]+, without a callback since bufferevent_setcb in $by"
+declare -A held=()
+held[write]="to socket [0-9]+, unsent since bufferevent_disable in $by"
+held[call]="of socket [0-9]+, without a callback since bufferevent_setcb in $by"
 for fault in write call; do
-	held=held_$fault
 	for case in hang signal; do
-		has "$fault-$case" why "^never resolved \(likely\): .1 byte ${!held}[^ ]* never resolves; 2 more hang"
+		has "$fault-$case" why "^never resolved \(likely\): .1 byte ${held[$fault]}[^ ]* never resolves; 2 more hang"
 	done
-	has "$fault-ticks" why "^never resolved \(possible\): .data so far un[a-z]* ${!held}"
+	has "$fault-ticks" why "^never resolved \(possible\): .data so far un[a-z]* ${held[$fault]}"
 	for case in fine later counts helper; do
 		has "$fault-$case" why '^no findings'
 		"$THRUM" dump "$fault-$case.thrum" | grep -E 'unsent since|without a callback' &&
