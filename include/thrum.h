@@ -400,8 +400,8 @@ THRUM__INLINE void thrum_link_receive(const void *key, size_t size);
 
 /* ---- Lanes, text, spans --------------------------------------------------------------------- */
 
-/* Names this thread's own task. Until then its name is the one that the thread had when it first
- * recorded. */
+/* Names this thread's own task; while nothing is recorded, that of the thread's next recording. Without
+ * a name it has the one that the thread had when it first recorded. */
 THRUM__INLINE void thrum_lane_name(const char *name);
 
 /* Records a line of free text for the running task. */
@@ -465,10 +465,10 @@ THRUM__INLINE void thrum_resume(void);
 #define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work) /* the loop waits for events */
 #define THRUM_BLOCKED (&thrum__blocked)             /* in a call that another task ends: a lock */
 #define THRUM_BLOCKED_FOR_A_TIME (&thrum__blocked_for_a_time) /* the same with a limit; a sleep */
-#define THRUM_BLOCKED_OUTSIDE (&thrum__blocked_outside) /* in a call that the outside ends: a read */
-#define THRUM_SUSPENDED (&thrum__suspended)             /* the machine or the guest sleeps */
-#define THRUM_HIBERNATED (&thrum__hibernated)           /* the machine was saved to disk */
-#define THRUM_DEADLOCKED (&thrum__deadlocked)           /* nothing is left that could wake the loop */
+#define THRUM_BLOCKED_OUTSIDE (&thrum__blocked_outside)       /* in a call that the outside ends */
+#define THRUM_SUSPENDED (&thrum__suspended)                   /* the machine or the guest sleeps */
+#define THRUM_HIBERNATED (&thrum__hibernated)                 /* the machine was saved to disk */
+#define THRUM_DEADLOCKED (&thrum__deadlocked) /* nothing is left that could wake the loop */
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
@@ -603,10 +603,10 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 	}
 static struct thrum_tag thrum__wait_for_work __attribute__((unused)) = THRUM__TAG("wait for work");
 static struct thrum_tag thrum__blocked __attribute__((unused)) = THRUM__TAG("blocked");
-static struct thrum_tag thrum__blocked_for_a_time __attribute__((unused)) =
-	THRUM__TAG("blocked for a time");
-static struct thrum_tag thrum__blocked_outside __attribute__((unused)) =
-	THRUM__TAG("blocked by the outside");
+static struct thrum_tag thrum__blocked_for_a_time
+	__attribute__((unused)) = THRUM__TAG("blocked for a time");
+static struct thrum_tag thrum__blocked_outside
+	__attribute__((unused)) = THRUM__TAG("blocked by the outside");
 static struct thrum_tag thrum__suspended __attribute__((unused)) = THRUM__TAG("suspended");
 static struct thrum_tag thrum__hibernated __attribute__((unused)) = THRUM__TAG("hibernated");
 static struct thrum_tag thrum__deadlocked __attribute__((unused)) = THRUM__TAG("deadlocked");
@@ -765,7 +765,7 @@ static inline void thrum_link_receive(const void *key, size_t size)
 
 static inline void thrum_lane_name(const char *name)
 {
-	if (THRUM__ON(THRUM__BIT_STARTED))
+	if (THRUM__HAVE)
 		thrum__lane_name(name);
 }
 

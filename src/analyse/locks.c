@@ -174,8 +174,9 @@ static bool begins_with_wait(const struct thrum__model *model, uint32_t task, ui
 }
 
 /* The task to which a holder may have given the lock: the first that it created soon after it took it,
- * unless that is something to wait for; a request for which the next one waits is. */
-static uint32_t receiver_of(const struct thrum__model *model,
+ * unless that is something to wait for; a request for which the next one waits is. One that begins with a
+ * wait for the lock was not given it. */
+static uint32_t receiver_of(const struct thrum__model *model, uint32_t lock,
 	const struct thrum__analyse_hold *hold)
 {
 	int64_t time = THRUM__EDGE(model, hold->edge, time);
@@ -187,7 +188,9 @@ static uint32_t receiver_of(const struct thrum__model *model,
 			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER ||
 			thrum__analyse_task_is_object(model, task))
 			continue;
-		if (thrum__base_time_between(time, THRUM__TASK(model, task, created)) >= NEAR_TIME)
+		if (thrum__base_time_between(time, THRUM__TASK(model, task, created)) >=
+				NEAR_TIME ||
+			begins_with_wait(model, task, lock))
 			return request;
 		if (request != THRUM__NONE)
 			return begins_with_wait(model, task, request) ? task : request;
@@ -206,7 +209,8 @@ static uint32_t hold_given(const struct thrum__model *model, struct thrum__analy
 
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
 		if (goes_on(model, thrum__model_heir(model, task),
-			    receiver_of(model, &holds->all[i]), THRUM__NONE, &is_pure)) {
+			    receiver_of(model, lock->task, &holds->all[i]), THRUM__NONE,
+			    &is_pure)) {
 			lock->given++;
 			return i;
 		}
@@ -304,7 +308,8 @@ static void set_holds(const struct thrum__model *model, struct thrum__analyse_lo
 	lock->holds = all;
 	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
 	for (uint32_t i = 0; i < lock->count; i++) {
-		uint32_t receiver = lock->given > 0 ? receiver_of(model, &all[i]) : THRUM__NONE;
+		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock->task, &all[i])
+						    : THRUM__NONE;
 
 		if (receiver != THRUM__NONE) {
 			all[i].task = receiver;

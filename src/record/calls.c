@@ -446,8 +446,14 @@ bool thrum__own_runs(thrum_task waited)
 
 void thrum__lane_name(const char *name)
 {
-	thrum__record_thread_attach(&thrum__record_thread);
-	thrum__label(thrum__record_thread.own, name);
+	struct thread *thread = &thrum__record_thread;
+
+	if (!is_on(THRUM__BIT_STARTED)) {
+		thrum__format_copy_text(thread->name, name ? name : "", sizeof thread->name - 1);
+		return;
+	}
+	thrum__record_thread_attach(thread);
+	thrum__label(thread->own, name);
 }
 
 static bool note_suspension(struct lane *lane, const struct thrum__record *record, uint64_t time)

@@ -330,6 +330,9 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 		    __ATOMIC_RELAXED))
 		return;
 	thrum__port_thread_name(name);
+	if (thread->name[0])
+		memcpy(name, thread->name, sizeof name);
+	thread->name[0] = '\0';
 	if (!thread->running)
 		thread->running = id;
 	thrum__record_live_begin(lane, id, time,

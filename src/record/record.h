@@ -169,6 +169,8 @@ struct thread {
 	uintptr_t busy[LEVELS];
 	uint8_t lost_cause;
 	_Atomic uint16_t seat; /* its place among the counters' cells; 0: none */
+	/* The name that it was given while nothing was recorded, for its next own task; empty: none */
+	char name[THRUM__PORT_NAME];
 };
 #ifndef THRUM_CORE
 extern __thread struct thread thrum__record_thread __attribute__((tls_model("initial-exec")));

@@ -227,6 +227,11 @@ static void a_permit_may_be_for_a_child(void **state)
 							"wait 21 23\n" UNLOCK(4, 20,
 								4) "5" MS "resolve 21 21\n",
 		4, second);
+	/* One that waits for a permit itself was not given this one. */
+	expect_holders(FIBERS CHILD(2, 20) UNLOCK(4, 20, 4) LOCK(5, 10, 4) "5" MS
+									   "create 10 21 task\n"
+									   "5" MS "wait 21 4\n",
+		4, first);
 	/* Nothing tells so: no child gave one back, or it was created long after. */
 	expect_holders(FIBERS CHILD(2, 20) "5" MS "resolve 20 20\n", 4, first);
 	expect_holders(FIBERS CHILD(2, 20) UNLOCK(4, 20, 4) LOCK(5, 10, 4) "30" MS

@@ -243,6 +243,38 @@ static void what_start_refuses(void **state)
 	assert_null(thrum_file());
 }
 
+/* Records with the name that this thread was given, if any. Returns whether its own task has that name. */
+static bool own_task_is(const char *given, const char *label)
+{
+	const char *file = scratch("named.thrum");
+	struct events events;
+	bool found;
+
+	if (given)
+		thrum_lane_name(given);
+	assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = SIZE}), 0);
+	thrum_log("a line of text");
+	thrum_stop();
+	events = events_of_file(file);
+	found = events_find_text(&events, THRUM_EVENT_LABEL, label) != NULL;
+	events_free(&events);
+	return found;
+}
+
+static void a_name_from_before_the_start(void **state)
+{
+	char usual[16];
+
+	assert_int_equal(pthread_getname_np(pthread_self(), usual, sizeof usual), 0);
+	assert_true(own_task_is("early", "early"));
+	/* It is for one recording. */
+	assert_true(own_task_is(NULL, usual));
+	assert_true(own_task_is("", usual));
+	assert_false(own_task_is("early", usual));
+	assert_true(own_task_is("123456789 123456789 123456789 123456789 123456789 123456789 1234",
+		"123456789 123456789 123456789 123456789 123456789 123456789 …"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_second_start_changes_nothing),
 		cmocka_unit_test(memory_may_be_used_again),
 		cmocka_unit_test(a_stop_while_the_first_packet_is_prepared),
+		cmocka_unit_test(a_name_from_before_the_start),
 		cmocka_unit_test(a_hundred_times),
 	};
 
