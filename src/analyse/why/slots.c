@@ -156,30 +156,27 @@ static bool find_wait(const struct thrum__model *model, uint32_t lane, struct wa
 
 /* ---- A question that failed ------------------------------------------------------------------ */
 
-/* Whether a task did something for others, or began something, since a time. */
-static bool has_effect(const struct thrum__model *model, uint32_t task, int64_t since)
+/* Whether a task did something for others, or began something, in its last run. */
+static bool has_effect(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	uint32_t run = THRUM__TASK(model, task, run), edge = THRUM__TASK(model, task, edge_out);
+	int64_t start, end;
 
-	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) >= since;
+	if (!thrum__model_has_row(&model->runs, run))
+		return false;
+	start = THRUM__RUN(model, run, start);
+	end = THRUM__RUN(model, run, end);
+	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) >= start;
 		edge = THRUM__EDGE(model, edge, prev_out))
 		if (THRUM__EDGE(model, edge, to) != task)
 			return true;
 	for (uint32_t made =
-			thrum__analyse_next_task(model, thrum__analyse_task_from(model, since));
-		made < model->tasks.count; made = thrum__analyse_next_task(model, made + 1))
+			thrum__analyse_next_task(model, thrum__analyse_task_from(model, start));
+		made < model->tasks.count && THRUM__TASK(model, made, created) <= end;
+		made = thrum__analyse_next_task(model, made + 1))
 		if (THRUM__TASK(model, made, creator) == task)
 			return true;
 	return false;
-}
-
-/* When the run began in which a task ended. */
-static int64_t last_ran(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t run = THRUM__TASK(model, task, run);
-
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
-						       : THRUM__OPEN;
 }
 
 /* The latest of those requests of the same place that ended well and began something. Returns NONE if these
@@ -192,8 +189,7 @@ static uint32_t usual_like(const struct thrum__model *model, uint32_t request)
 		if (task != request && THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
 			THRUM__TASK(model, task, site) == THRUM__TASK(model, request, site) &&
 			THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
-			last_ran(model, task) != THRUM__OPEN &&
-			has_effect(model, task, last_ran(model, task))) {
+			has_effect(model, task)) {
 			count++;
 			like = task;
 		}
@@ -255,7 +251,7 @@ static bool try_question(const struct thrum__model *model, const struct wait *wa
 		: THRUM__NONE;
 	uint32_t like;
 
-	if (request == THRUM__NONE || has_effect(model, request, last_ran(model, request)))
+	if (request == THRUM__NONE || has_effect(model, request))
 		return false;
 	like = usual_like(model, request);
 	if (like == THRUM__NONE)

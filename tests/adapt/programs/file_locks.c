@@ -122,6 +122,8 @@ static void kept(void)
 		_exit(0);
 	}
 	close(fd);
+	/* The child has its name by then. */
+	usleep(50000);
 	close(lock_file("lock"));
 	waitpid(child, NULL, 0);
 }
