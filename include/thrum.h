@@ -307,8 +307,8 @@ THRUM__INLINE void thrum_task_label(thrum_task task, const char *label);
  * main thread's own is resolved only if the program does it. */
 THRUM__INLINE void thrum_task_should_resolve(thrum_task task);
 
-/* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue, INT64_MAX if it was
- * stopped. */
+/* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue, INT64_MAX while it
+ * rests. One that is stopped for good is cancelled. */
 THRUM__INLINE void thrum_task_due(thrum_task task, int64_t ns_from_now);
 
 /* Returns the task that runs on this lane: the lane's own if no other does, THRUM_TASK_NONE if
@@ -334,7 +334,7 @@ THRUM__INLINE void thrum_task_leave(thrum_task before);
  * blocks runs nothing meanwhile, so it calls
  *
  *   thrum_task_wait(thrum_task_current(), source);
- *   thrum_suspend(THRUM_WAIT_FOR_WORK);
+ *   thrum_suspend(THRUM_BLOCKED);
  *   pthread_cond_wait(...);
  *   thrum_resume();
  *

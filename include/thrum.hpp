@@ -122,7 +122,7 @@ public:
 	{
 		if (!mutex_.try_lock()) {
 			thrum_task_wait(thrum_task_current(), id_.id());
-			suspension blocked(THRUM_WAIT_FOR_WORK);
+			suspension blocked(THRUM_BLOCKED);
 			mutex_.lock();
 		}
 		thrum_lock_acquired(id_.id());

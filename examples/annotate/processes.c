@@ -76,11 +76,15 @@ int main(int argc, char **argv)
 	close(pair[1]);
 	for (uint64_t i = 1; i <= 3; i++) {
 		thrum_task request;
+		ssize_t size;
 
 		message = (struct message){.number = i};
 		snprintf(message.text, sizeof(message.text), "GET /%llu", (unsigned long long)i);
 		request = ask(pair[0], &message);
-		if (read(pair[0], &message, sizeof(message)) == sizeof(message))
+		thrum_suspend(THRUM_BLOCKED_OUTSIDE);
+		size = read(pair[0], &message, sizeof(message));
+		thrum_resume();
+		if (size == sizeof(message))
 			thrum_task_resolve(request);
 	}
 	close(pair[0]);

@@ -192,8 +192,7 @@ static inline void thrum_value_destroy(struct thrum_value value)
 		value.destroy(value.data);
 }
 
-/* The reason why a promise failed. It lives as long as a promise holds it. A callback borrows
- * it. */
+/* The reason why a promise failed. It lives as long as a promise holds it. A callback borrows it. */
 struct thrum_failure {
 	int code;             /* negative: an errno value; positive: the program's own */
 	const char *message;  /* never NULL */
@@ -297,7 +296,8 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(st
  * thrum_task_wait(thrum_promise_task_id(promise), task): `thrum why` then goes on with that task. In
  * a callback, thrum_task_current() is the task of the promise that the callback is to end, also after
  * it has returned another one. For a promise that must end first, it is thrum_promise_task_id of that
- * one. When the task ends, the wait is over.
+ * one. When the task ends, the wait is over. For a reader that ends many promises it is better left out:
+ * `why` knows it by the ends before. doc/annotate.md has an example.
  */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_task(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, struct thrum_resolver **resolver);
@@ -359,7 +359,8 @@ THRUM__PROMISE THRUM__MUST_USE bool thrum_loop_take(struct thrum_loop *loop,
 /*
  * Label the promise's task; the last label is its name. They return the same promise, so that calls
  * can be nested. labelf formats only while something is recorded. A promise that has ended gets no
- * label; NULL gives NULL.
+ * label; NULL gives NULL. A promise of bind keeps its label while it becomes the one that its callback
+ * returned, unless that has a label of its own.
  *
  * bind and the like have no promise of their own if their source has ended before the call: they
  * return the promise that the callback returned. In label(bind(ended, f), "b"), that promise keeps a label
@@ -408,8 +409,9 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_bind(struct 
 	struct thrum_promise *promise, thrum_then *then, void *data, thrum_destroy *destroy);
 #define thrum_promise_bind(...) thrum__promise_bind(THRUM__HERE, __VA_ARGS__)
 
-/* If the promise is resolved: calls `mapper` and is resolved with the value that it returns. If the
- * promise fails: fails with the same failure. */
+/* If the promise is resolved: calls `mapper` and is resolved with the value that it returns. The mapper
+ * borrows the value that it gets: to return the same one, take it (thrum_loop_take). If the promise fails:
+ * fails with the same failure. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_map(struct thrum_site *,
 	struct thrum_promise *promise, thrum_mapper *mapper, void *data, thrum_destroy *destroy);
 #define thrum_promise_map(...) thrum__promise_map(THRUM__HERE, __VA_ARGS__)
@@ -434,7 +436,8 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_finalize(str
 #define thrum_promise_finalize(...) thrum__promise_finalize(THRUM__HERE, __VA_ARGS__)
 
 /* Run a callback when the promise is resolved (on_success), when it fails (on_failure), in either
- * case (on_termination), or one for each case (on_any). */
+ * case (on_termination), or one for each case (on_any). While the promise is pending, each is a task of its
+ * kind (on_cancel: on_failure), which ends with the promise, whether or not the callback runs. */
 THRUM__PROMISE void thrum__promise_on_success(struct thrum_site *, struct thrum_promise *promise,
 	thrum_on_value *callback, void *data, thrum_destroy *destroy);
 THRUM__PROMISE void thrum__promise_on_failure(struct thrum_site *, struct thrum_promise *promise,
@@ -639,8 +642,8 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_semaphore *thrum__semaphore_create(s
 	struct thrum_loop *loop, const char *label, size_t count);
 THRUM__PROMISE void thrum_semaphore_destroy(struct thrum_semaphore *semaphore);
 /* acquire returns a promise that is resolved with no value when the caller has a place. release
- * gives a place back, to the first waiter if there is one. with does both around `begin`, as for a
- * mutex. free returns the number of free places. */
+ * gives a place back, to the first waiter if there is one, or adds one if none is taken. with does both
+ * around `begin`, as for a mutex. free returns the number of free places. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *,
 	struct thrum_semaphore *semaphore);
 THRUM__PROMISE void thrum_semaphore_release(struct thrum_semaphore *semaphore);
@@ -764,8 +767,7 @@ THRUM__PROMISE THRUM__MUST_USE int thrum__pipe_listen(struct thrum_site *, struc
 #define thrum_tcp_listen(...) thrum__tcp_listen(THRUM__HERE, __VA_ARGS__)
 #define thrum_pipe_listen(...) thrum__pipe_listen(THRUM__HERE, __VA_ARGS__)
 
-/* Returns a promise that is resolved with the next connection, owned as above. Several may wait at
- * once. */
+/* Returns a promise that is resolved with the next connection, owned as above. Several may wait. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__listener_accept(struct thrum_site *,
 	struct thrum_listener *listener);
 /* Stops listening; the promises of accept fail with -ECANCELED. Returns a promise that is resolved
@@ -840,8 +842,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_read(struct thr
  * resolved with no value. Fails with -EINVAL if data.data is NULL and `size` isn't 0. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_write(struct thrum_site *,
 	struct thrum_file *file, struct thrum_value data, size_t size, int64_t offset);
-/* Returns a promise that is resolved with no value when the content is on the disk, as by
- * fsync(2). */
+/* Returns a promise that is resolved with no value when the content is on the disk, as by fsync(2). */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_sync(struct thrum_site *,
 	struct thrum_file *file);
 /* Closes the file after the operations that are under way. Returns a promise that is resolved with
@@ -946,8 +947,7 @@ struct thrum_exit {
 THRUM__PROMISE THRUM__MUST_USE int thrum__process_spawn(struct thrum_site *,
 	struct thrum_loop *loop, const struct uv_process_options_s *options,
 	struct thrum_process **process);
-/* Returns a promise that is resolved with a struct thrum_exit, which the value owns. It may be
- * called several times, also after the end. */
+/* Returns a promise of a struct thrum_exit, which the value owns. It may be called again. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__process_wait(struct thrum_site *,
 	struct thrum_process *process);
 /* Returns the process id; 0 for NULL. */
@@ -974,8 +974,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__work(struct thrum_si
 	thrum_destroy *destroy);
 #define thrum_work(...) thrum__work(THRUM__HERE, __VA_ARGS__)
 
-/* Returns a promise that is resolved with the signal's number (thrum_int) when the signal comes
- * next. */
+/* Returns a promise that is resolved with the signal's number (thrum_int) when it comes next. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__signal_wait(struct thrum_site *,
 	struct thrum_loop *loop, int signal);
 #define thrum_signal_wait(...) thrum__signal_wait(THRUM__HERE, __VA_ARGS__)

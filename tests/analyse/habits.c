@@ -124,6 +124,28 @@ static void an_end_is_not_noticed(void **state)
 	expect_first(THRUM__STEP_ENDED_UNNOTICED, 3, 4);
 }
 
+/* The same at the end, before the loop sleeps or is deadlocked. */
+static void tell_late_end(const char *reason)
+{
+	begin();
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"fetch\n2" MS "create 1 4 promise\n");
+	story_tell("2" MS "label 4 \"page\n3" MS "wait 4 3\n3" MS "wait 2 4\n");
+	story_tell("899" MS "resolve 3 3\n899" MS "suspend \"%s\n", reason);
+}
+
+static void an_end_is_the_last_thing(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_late_end("deadlocked");
+	expect_first(THRUM__STEP_ENDED_UNNOTICED, 3, 4);
+	/* The page may just go on. */
+	tell_late_end("wait for work");
+	finding = judge();
+	assert_int_not_equal(finding->steps[0].kind, THRUM__STEP_ENDED_UNNOTICED);
+	finish();
+}
+
 /* Workers take items from a mailbox; a probe takes `strange` of them. The job waits for the next. */
 static void tell_mailbox(int strange)
 {
@@ -397,6 +419,7 @@ int main(void)
 		cmocka_unit_test(one_task_ends_all),
 		cmocka_unit_test(one_thread_ends_all),
 		cmocka_unit_test(an_end_is_not_noticed),
+		cmocka_unit_test(an_end_is_the_last_thing),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_token_is_kept),
 		cmocka_unit_test(a_failure_meanwhile),

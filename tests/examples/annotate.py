@@ -47,7 +47,7 @@ def code_faults(text, programs):
     for name, code in programs.items():
         if not any(occurs(block, code) for block in blocks):
             yield f"the page shows nothing of {name}.c"
-        if f"$ thrum why {name}.thrum\n" not in text:
+        if not re.search(rf"\$ thrum why {name}\.thrum( server\.thrum)?\n", text):
             yield f"the page doesn't explain {name}.thrum"
 
 
@@ -63,8 +63,8 @@ def record(folder, name, *arguments):
                    stderr=subprocess.DEVNULL)
 
 
-def why(folder, name):
-    return subprocess.run([THRUM, "why", f"{name}.thrum"], cwd=folder, check=False,
+def why(folder, command):
+    return subprocess.run([THRUM, *command.split()[1:]], cwd=folder, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode()
 
 
@@ -73,14 +73,15 @@ def run_faults(text, folder, programs):
     for name in filter(is_built, programs):
         record(folder, name)
         for file in {name, "server"} if name == "processes" else {name}:
-            if why(folder, file) != "no findings\n":
-                yield f"{name} works, but `thrum why {file}.thrum` says:\n{why(folder, file)}"
+            command = f"thrum why {file}.thrum"
+            if why(folder, command) != "no findings\n":
+                yield f"{name} works, but `{command}` says:\n{why(folder, command)}"
         record(folder, name, "bug")
     for command, printed in tutorial.commands(text):
-        name = re.fullmatch(r"thrum why (\w+)\.thrum", command)[1]
+        name = re.fullmatch(r"thrum why (\w+)\.thrum( server\.thrum)?", command)[1]
         if name in ADAPTED or (name in programs and not is_built(name)):
             continue
-        output = why(folder, name)
+        output = why(folder, command)
         if tutorial.plain(printed) != tutorial.plain(output.split("\n")):
             yield f"$ {command}\n{output}but the page says:\n" + "\n".join(printed)
 
@@ -88,7 +89,7 @@ def run_faults(text, folder, programs):
 def update(text, folder):
     """The page, with the findings of the recordings in the folder where the page says others."""
     for command, printed in list(tutorial.commands(text)):
-        output = why(folder, command.split()[2].removesuffix(".thrum")).split("\n")
+        output = why(folder, command).split("\n")
         if tutorial.plain(printed) != tutorial.plain(output):
             old = "\n".join([f"    $ {command}"] + printed)
             new = [f"    $ {command}"] + [f"    {line}" for line in output if line]
