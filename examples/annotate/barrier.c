@@ -12,7 +12,7 @@ struct barrier {
 	thrum_task task; /* thrum_task_create(THRUM_KIND_CONDITION, "barrier step") */
 };
 
-static struct barrier barrier = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+static struct barrier steps = {.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.full = PTHREAD_COND_INITIALIZER};
 
 static void barrier_wait(struct barrier *barrier)
@@ -54,7 +54,7 @@ static void *run(void *data)
 	thrum_lane_name(name);
 	thrum_task_should_resolve(thrum_task_current());
 	for (int step = 1; step <= STEPS && compute(slice, step); step++)
-		barrier_wait(&barrier);
+		barrier_wait(&steps);
 	return NULL;
 }
 
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	pthread_t threads[SLICES];
 
 	begin(argc);
-	barrier.task = thrum_task_create(THRUM_KIND_CONDITION, "barrier step");
+	steps.task = thrum_task_create(THRUM_KIND_CONDITION, "barrier step");
 	for (intptr_t i = 0; i < SLICES; i++)
 		threads[i] = start(run, (void *)(i + 1));
 	for (int i = 0; i < SLICES; i++)
