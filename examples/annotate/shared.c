@@ -5,7 +5,11 @@
 
 #define PAGES 4
 
-enum state { UNKNOWN, LOADING, LOADED };
+enum state {
+	UNKNOWN,
+	LOADING,
+	LOADED
+};
 struct page {
 	enum state state;
 	thrum_task task;

@@ -349,8 +349,7 @@ uint32_t thrum__why_ended_source(const struct thrum__search *search, uint32_t ta
 	const struct thrum__model *model = search->model;
 	uint32_t wait = thrum__why_ready_since(search, task, since), source;
 
-	if (wait == THRUM__NONE ||
-		(!search->is_deadlocked && thrum__why_is_recent(model, *since)))
+	if (wait == THRUM__NONE || (!search->is_deadlocked && thrum__why_is_recent(model, *since)))
 		return THRUM__NONE;
 	source = uncounted(model, task);
 	return source != THRUM__NONE ? source
