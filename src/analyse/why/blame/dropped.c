@@ -423,9 +423,11 @@ static bool is_receiver_ready(const struct thrum__search *search, uint32_t task,
 {
 	static const char *const reads[] = {"read"};
 	const struct thrum__model *model = search->model;
-	uint32_t receiver = thrum__why_known(model, THRUM__EDGE(model, sent_by(model, task), to));
+	uint32_t edge = sent_by(model, task), receiver = THRUM__NONE;
 	struct thrum__analyse_waits waits = {NULL, 0};
 
+	if (edge != THRUM__NONE)
+		receiver = thrum__why_known(model, THRUM__EDGE(model, edge, to));
 	if (receiver != THRUM__NONE)
 		waits = thrum__analyse_graph_waits(&search->graph, receiver);
 	return waits.count > 0 && waits.waits[0].since >= since &&
@@ -474,7 +476,7 @@ static struct thrum__why_dropped first_unused(const struct thrum__search *search
 		if (sent_by(model, task) != THRUM__NONE)
 			found.like = task;
 	}
-	if (found.task != THRUM__NONE && found.like == THRUM__NONE &&
+	if (found.task != THRUM__NONE && before != THRUM__NONE && found.like == THRUM__NONE &&
 		has_asked(model, link, THRUM__TASK(model, found.task, created)))
 		found.like = thrum__why_made_ready(model, &link->wait);
 	if (found.task == THRUM__NONE || found.like == THRUM__NONE ||

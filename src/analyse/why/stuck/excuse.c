@@ -447,6 +447,7 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 		uint32_t lock = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
+			thrum__model_has_row(&model->tasks, lock) &&
 			THRUM__TASK(model, lock, kind) == THRUM_KIND_LOCK &&
 			is_wanted(search, lock, link->task) &&
 			(thrum__why_is_held_long(model, lock) ||
