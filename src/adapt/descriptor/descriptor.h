@@ -327,11 +327,10 @@ struct unsent {
 	uint32_t times;              /* differs if another write fell short */
 	bool is_part;                /* a part of it was sent */
 	uint32_t asked;              /* so often in a row the program asked for room after one */
-	const void *asker; /* the callback of libevent's event that did so last, or NULL */
-	bool is_asker;     /* which wrote */
-	const void *
-		refused; /* where a write was asked for that failed, and none since; NULL: nowhere */
-	uint64_t task;   /* that tells of it; 0: none */
+	const void *asker;   /* the callback of libevent's event that did so last, or NULL */
+	bool is_asker;       /* which wrote */
+	const void *refused; /* who asked for a write that failed; NULL: nobody, or one since */
+	uint64_t task;       /* that tells of it; 0: none */
 };
 
 /* Such a write, there. Keeps errno. Async-signal-safe. */

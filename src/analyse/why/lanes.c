@@ -94,6 +94,14 @@ uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum
 	return THRUM__NONE;
 }
 
+uint32_t thrum__why_last_lane(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t run = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, run)
+								 : THRUM__NONE;
+
+	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
+}
+
 bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,
 	const char *reason)
 {

@@ -252,6 +252,9 @@ uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lan
 /* Whether it is known that a lane's process ended, before others of the trace. */
 bool thrum__why_has_ended(const struct thrum__model *, const struct thrum__lane *);
 
+/* The lane on which a task ran last; NONE if that isn't known. Any index is allowed. */
+uint32_t thrum__why_last_lane(const struct thrum__model *, uint32_t task);
+
 /* Whether the lane of a task rests for this reason. */
 bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, const char *reason);
 
@@ -331,6 +334,9 @@ void thrum__why_find_silence(struct thrum__search *);
 
 /* Finds the pauses. O(tasks + runs + edges) of the last second. */
 void thrum__why_find_pauses(const struct thrum__model *, struct thrum__why_pauses *);
+
+/* Whether anybody outside sent a message into the program. O(messages). */
+bool thrum__why_heard_outside(const struct thrum__model *);
 
 /* Whether something from outside the program can come: requests are pending, or handles, or, if they count,
  * timers. Not those whose names begin with one of these words, as the adapters name wake-ups by the program

@@ -28,15 +28,6 @@ struct wait {
 	uint32_t lane; /* of the loop */
 };
 
-/* The lane on which a task ran last; NONE: it isn't known. */
-static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t run = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, run)
-								 : THRUM__NONE;
-
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
-}
-
 /* The lane of a thread, or NONE. */
 static uint32_t lane_of_thread(const struct thrum__model *model, uint32_t task)
 {
@@ -95,12 +86,9 @@ static bool has_outside(const struct thrum__model *model)
 {
 	static const char *const own[] = {"async", "accept", "listen", "read", "receive", "tcp",
 		"udp", "pipe"};
-	struct thrum__message message;
 
-	for (uint32_t i = 0; i < thrum__model_message_count(model); i++)
-		if (thrum__model_message_from_outside(model, i, &message))
-			return true;
-	return thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
+	return thrum__why_heard_outside(model) ||
+		thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
 }
 
 static bool is_at_rest(const struct thrum__model *model)
@@ -127,7 +115,7 @@ static uint32_t loop_of_signals(const struct thrum__model *model, uint32_t on)
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
-		by = is_callback(model, from) ? lane_of(model, from) : THRUM__NONE;
+		by = is_callback(model, from) ? thrum__why_last_lane(model, from) : THRUM__NONE;
 		if (by == THRUM__NONE || (count++ > 0 && by != lane))
 			return THRUM__NONE;
 		lane = by;
@@ -210,7 +198,7 @@ static uint32_t last_question(const struct thrum__model *model, const struct wai
 
 		is_answered |= kind == THRUM__EDGE_READ && THRUM__EDGE(model, edge, to) == wait->on;
 		if (kind != THRUM__EDGE_READY ||
-			lane_of(model, THRUM__EDGE(model, edge, to)) != wait->lane)
+			thrum__why_last_lane(model, THRUM__EDGE(model, edge, to)) != wait->lane)
 			continue;
 		if (last == THRUM__NONE && !is_answered)
 			last = edge;
@@ -234,7 +222,7 @@ static uint32_t failed_since(const struct thrum__model *model, uint32_t lane, in
 			thrum__analyse_next_task(model, thrum__analyse_task_from(model, since));
 		task < model->tasks.count; task = thrum__analyse_next_task(model, task + 1))
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST &&
-			lane_of(model, task) == lane)
+			thrum__why_last_lane(model, task) == lane)
 			found = task;
 	return found != THRUM__NONE && THRUM__TASK(model, found, state) == THRUM__STATE_FAILED &&
 			thrum__why_begins_with(model, found, words, 1)
@@ -329,7 +317,7 @@ static bool is_lost(const struct thrum__model *model, const struct wait *wait,
 		bool is_told = signals_at(model, odd->task[i], wait->on, odd->time[i]);
 
 		if (!is_callback(model, odd->task[i]) ||
-			lane_of(model, odd->task[i]) != wait->lane ||
+			thrum__why_last_lane(model, odd->task[i]) != wait->lane ||
 			(!is_told && thrum__analyse_had_waiter(model, wait->on, odd->time[i])))
 			return false;
 		told += is_told;

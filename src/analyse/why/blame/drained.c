@@ -28,17 +28,6 @@ struct victim {
 	uint32_t edge;
 };
 
-/* The lane on which a task ran last; NONE: it isn't known. */
-static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t run;
-
-	if (!thrum__model_has_row(&model->tasks, task))
-		return THRUM__NONE;
-	run = THRUM__TASK(model, task, run);
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
-}
-
 /* ---- Waiters --------------------------------------------------------------------------------- */
 
 /* Whether a task is like one of the series, on the loop. */
@@ -47,7 +36,7 @@ static bool is_of_series(const struct drain *drain, uint32_t task)
 	const struct thrum__model *model = drain->model;
 
 	return THRUM__TASK(model, task, kind) == THRUM__TASK(model, drain->odd.task[0], kind) &&
-		lane_of(model, task) == drain->lane &&
+		thrum__why_last_lane(model, task) == drain->lane &&
 		thrum__why_are_named_alike(model, drain->odd.task[0], task);
 }
 
@@ -79,7 +68,7 @@ static uint32_t handle_of(const struct drain *drain, const struct thrum__awaited
 	const struct thrum__model *model = drain->model;
 
 	if (!thrum__analyse_task_is_pending(model, awaited->server) ||
-		lane_of(model, awaited->server) != drain->lane)
+		thrum__why_last_lane(model, awaited->server) != drain->lane)
 		return THRUM__NONE;
 	if (THRUM__TASK(model, awaited->server, kind) == THRUM_KIND_HANDLE)
 		return awaited->server;
@@ -189,20 +178,9 @@ static bool has_helpers(const struct drain *drain)
 			thrum__model_has_row(&model->tasks, to) &&
 			(THRUM__TASK(model, to, kind) == THRUM_KIND_CONDITION ||
 				THRUM__TASK(model, to, kind) == THRUM_KIND_SEMAPHORE) &&
-			lane_of(model, THRUM__EDGE(model, edge, from)) == drain->lane)
+			thrum__why_last_lane(model, THRUM__EDGE(model, edge, from)) == drain->lane)
 			return true;
 	}
-	return false;
-}
-
-/* Whether anybody sent a message into the program: then others may be asked, and slow. */
-static bool has_outside(const struct thrum__model *model)
-{
-	struct thrum__message message;
-
-	for (uint32_t i = 0; i < thrum__model_message_count(model); i++)
-		if (thrum__model_message_from_outside(model, i, &message))
-			return true;
 	return false;
 }
 
@@ -246,7 +224,7 @@ static bool try_odd(struct drain *drain, struct thrum__findings *findings)
 	if (drain->odd.effect != THRUM__EFFECT_BEGINS || drain->odd.count < LOST_MIN ||
 		drain->odd.apart < APART_MIN)
 		return false;
-	drain->lane = lane_of(drain->model, drain->odd.task[0]);
+	drain->lane = thrum__why_last_lane(drain->model, drain->odd.task[0]);
 	drain->time = drain->odd.time[0];
 	if (drain->lane == THRUM__NONE || !have_failed(drain) || !find_victim(drain, &victim) ||
 		is_under_way(drain) || has_helpers(drain))
@@ -263,7 +241,8 @@ void thrum__why_add_drained(struct thrum__odd_search *search, struct thrum__find
 	int count;
 
 	thrum__why_find_silence(&state);
-	if (findings->count > 0 || !state.is_still || has_outside(model))
+	/* Others outside may be asked, and slow. */
+	if (findings->count > 0 || !state.is_still || thrum__why_heard_outside(model))
 		return;
 	count = thrum__analyse_odd(search, THRUM__NONE, model->end, odd, ODD_MAX);
 	for (int i = 0; i < count; i++) {

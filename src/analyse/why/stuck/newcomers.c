@@ -140,16 +140,13 @@ static uint32_t loop_of_ended(const struct thrum__model *model, uint32_t object)
 	uint32_t edge = THRUM__TASK(model, object, edge_in);
 
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
-		uint32_t task = THRUM__EDGE(model, edge, from), run;
+		uint32_t task = THRUM__EDGE(model, edge, from);
+		uint32_t lane = thrum__why_last_lane(model, task);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL ||
-			!thrum__model_has_row(&model->tasks, task) ||
-			thrum__analyse_task_is_lane(model, task) ||
-			thrum__analyse_task_is_pending(model, task))
-			continue;
-		run = THRUM__TASK(model, task, run);
-		if (thrum__model_has_row(&model->runs, run))
-			return THRUM__RUN(model, run, lane);
+		if (lane != THRUM__NONE && THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			!thrum__analyse_task_is_lane(model, task) &&
+			!thrum__analyse_task_is_pending(model, task))
+			return lane;
 	}
 	return THRUM__NONE;
 }

@@ -8,178 +8,9 @@
 
 #include "analyse/why/stuck/stuck.h"
 
-#define TAIL 10000000       /* ns in which a program that gives up may still record something */
 #define TASKS_AT_ONCE 16384 /* in a step */
 #define LOOK_BACK 64        /* edges to a task that are searched for one that waits for it */
 #define PAUSED 1000000000   /* ns; in a wait of that length, no pause counts */
-
-/* ---- The state of the program ------------------------------------------------------------- */
-
-/* Whether a lane's last act is a wait that goes on, so that it can do nothing any more. */
-static bool is_lane_blocked(const struct thrum__search *search, const struct thrum__lane *lane)
-{
-	const struct thrum__model *model = search->model;
-	struct thrum__analyse_waits waits;
-	uint32_t task = thrum__why_task_of_lane(lane);
-
-	if (!thrum__model_has_row(&model->tasks, task))
-		return false;
-	waits = thrum__analyse_graph_waits(&search->graph, task);
-	return waits.count > 0 && thrum__why_is_blocked(model, task, &waits.waits[0]) &&
-		thrum__model_last_edge(model, task) == waits.waits[0].edge;
-}
-
-/* The last suspension of a lane: the open one, or one after which the lane did nothing; or NONE. */
-static uint32_t last_suspension(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	uint32_t last = model->suspensions.count;
-
-	if (lane->suspended != THRUM__NONE)
-		return lane->suspended;
-	for (int i = 0; i < LOOK_BACK && last-- > model->suspensions.first; i++)
-		if (thrum__model_has_row(&model->suspensions, last) &&
-			&model->lanes[THRUM__SUSPENSION(model, last, lane)] == lane)
-			return lane->last - THRUM__SUSPENSION(model, last, end) < TAIL
-				? last
-				: THRUM__NONE;
-	return THRUM__NONE;
-}
-
-/* Whether a lane's loop said last that nothing is left that could wake it. */
-static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	return thrum__why_rests_for(model, last_suspension(model, lane), "deadlocked");
-}
-
-/* Whether a lane's last act is a wait that goes on and has no time limit. A lane that tells when it
- * rests goes on after it has told that a task waits. */
-static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t row = thrum__why_resting(model, lane);
-
-	if (lane->suspended == THRUM__NONE && lane->suspended_ns > 0 &&
-		model->end - lane->last < TAIL)
-		return false;
-	return is_lane_blocked(search, lane) &&
-		(!thrum__model_has_row(&model->suspensions, row) ||
-			thrum__why_rests_for(model, row, "blocked"));
-}
-
-/* The state of a lane's process, as far as it is known. */
-enum {
-	PROCESS_UNKNOWN,
-	PROCESS_ALIVE,
-	PROCESS_DEAD /* nothing can happen in it any more */
-};
-
-/* Whether a lane is a thread of libuv's own pool. A loop that has nothing left has given it nothing to do. */
-static bool is_pool_thread(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	static const char *const own[] = {"thread libuv"};
-
-	return thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own);
-}
-
-/* Whether a lane of this process can still do something, and whether one can't: of all lanes if the
- * process is NONE. */
-static void look_at_process(const struct thrum__search *search, uint32_t process, bool *is_alive,
-	bool *is_blocked)
-{
-	const struct thrum__model *model = search->model;
-	bool has_pool = false, is_over = false;
-
-	*is_alive = *is_blocked = false;
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
-		if ((process != THRUM__NONE && lane->process != process) ||
-			!thrum__analyse_task_is_pending(model, lane->task))
-			continue;
-		if (is_deadlocked(model, lane))
-			*is_blocked = is_over = true;
-		else if (is_blocked_for_good(search, lane))
-			*is_blocked = true;
-		else if (is_pool_thread(model, lane))
-			has_pool = true;
-		else
-			*is_alive = true;
-	}
-	*is_alive |= has_pool && !is_over;
-}
-
-/* Looks whether anything can still happen in the program. */
-static void look_at_lanes(struct thrum__search *search)
-{
-	static const char *const own[] = {"async", "signal"};
-	const struct thrum__model *model = search->model;
-	bool is_resting = true, is_alive, is_blocked;
-
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
-		if (!thrum__analyse_task_is_pending(model, lane->task))
-			continue;
-		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
-		search->is_deadlocked |= is_deadlocked(model, lane);
-	}
-	look_at_process(search, THRUM__NONE, &is_alive, &is_blocked);
-	search->is_deadlocked &= !is_alive;
-	search->peers.is_over = search->is_deadlocked;
-	search->is_dead = is_blocked && !is_alive;
-	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
-	search->is_stranded = search->is_open && !model->is_joined &&
-		!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, true);
-}
-
-/* Whether a path leads to an object in memory that processes share, as the adapters' name for it says. */
-static bool is_for_shared(const struct thrum__model *model, const struct thrum__why_path *path)
-{
-	for (uint32_t i = 0; i < path->length; i++)
-		if (strstr(thrum__model_task_name(model, path->links[i].wait.on, NULL),
-			    " in shared "))
-			return true;
-	return false;
-}
-
-/* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
- * isn't known. */
-static void look_at_process_of(struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t lane = THRUM__TASK(model, task, lane), process = THRUM__NONE;
-	bool is_alive, is_blocked;
-
-	if (!model->is_joined)
-		return;
-	if (lane < model->lane_count)
-		process = model->lanes[lane].process;
-	else
-		lane = model->lane_count;
-	if (search->process[lane] == PROCESS_UNKNOWN) {
-		look_at_process(search, process, &is_alive, &is_blocked);
-		search->process[lane] = is_blocked && !is_alive ? PROCESS_DEAD : PROCESS_ALIVE;
-		for (uint32_t i = 0; i < model->lane_count; i++)
-			if (model->lanes[i].process == process)
-				search->process[i] = search->process[lane];
-	}
-	search->is_dead = search->process[lane] == PROCESS_DEAD;
-}
-
-/* Whether nothing can happen any more in any process that hasn't ended. */
-static bool is_all_dead(const struct thrum__search *search)
-{
-	const struct thrum__model *model = search->model;
-
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
-		if (thrum__analyse_task_is_pending(model, lane->task) &&
-			!thrum__why_has_ended(model, lane) && !is_blocked_for_good(search, lane))
-			return false;
-	}
-	return true;
-}
 
 /* ---- Findings ------------------------------------------------------------------------------ */
 
@@ -562,12 +393,11 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		return 0;
 	path->leaf = heir;
 	path->is_unknown = false;
-	look_at_process_of(search, heir);
+	thrum__why_look_at_process(search, heir);
 	error = thrum__why_path_follow(search, path);
 	if (error < 0)
 		return error;
-	if (search->is_dead && model->is_joined && is_for_shared(model, path))
-		search->is_dead = is_all_dead(search);
+	thrum__why_look_at_sharers(search, path);
 	if (path->reached == THRUM__CAUSE_HEALTHY) {
 		thrum__why_path_settle(search, path, THRUM__CAUSE_HEALTHY);
 		return 0;
@@ -698,7 +528,7 @@ static int begin(struct thrum__search *search)
 	search->process = calloc(search->model->lane_count + 1, sizeof *search->process);
 	if (!search->process)
 		return -THRUM_E_MEMORY;
-	look_at_lanes(search);
+	thrum__why_look_at_lanes(search);
 	thrum__why_find_silence(search);
 	thrum__why_find_pauses(search->model, &search->pauses);
 	search->dropped_lane = THRUM__NONE;

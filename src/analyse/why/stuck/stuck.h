@@ -5,6 +5,7 @@
  * for nothing. The leaf decides whether there is a finding, and of which class.
  *
  *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
+ *	state.c     tells whether anything can still happen in the program, or in one of its processes
  *	path.c      follows the waits
  *	excuse.c    tells whether the leaf may still come
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
@@ -21,6 +22,21 @@
 #define ANALYSE_WHY_STUCK_H
 
 #include "analyse/why/blame/blame.h"
+
+/* ---- The state of the program (state.c) ----------------------------------------------------- */
+
+/* Whether a lane's loop said last that nothing is left that could wake it. */
+bool thrum__why_is_deadlocked(const struct thrum__model *, const struct thrum__lane *);
+
+/* Looks whether anything can still happen in the program. */
+void thrum__why_look_at_lanes(struct thrum__search *);
+
+/* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
+ * isn't known. */
+void thrum__why_look_at_process(struct thrum__search *, uint32_t task);
+
+/* If a path leads to memory that processes share, looks at all of them that haven't ended. */
+void thrum__why_look_at_sharers(struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- The path (path.c) --------------------------------------------------------------------- */
 

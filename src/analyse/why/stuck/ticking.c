@@ -11,6 +11,16 @@
 #define TIMES 20       /* as long as ever before, a condition isn't signalled */
 #define LOOK_BACK 1024 /* edges of a condition that are searched for signals */
 
+bool thrum__why_heard_outside(const struct thrum__model *model)
+{
+	struct thrum__message message;
+
+	for (uint32_t i = 0; i < thrum__model_message_count(model); i++)
+		if (thrum__model_message_from_outside(model, i, &message))
+			return true;
+	return false;
+}
+
 bool thrum__why_awaits_outside(const struct thrum__model *model, const char *const *own,
 	size_t count, bool by_timers)
 {
