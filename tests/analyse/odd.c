@@ -363,7 +363,7 @@ static unsigned count_left_out(void)
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_true(findings.count > 0);
 	search = (struct thrum__odd_search){.model = model};
-	thrum__why_add_left_out(&search, &findings);
+	thrum__why_add_losses(&search, &findings);
 	thrum__analyse_odd_free(&search);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned at = 0; at < findings.findings[i].step_count; at++) {

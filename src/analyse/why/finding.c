@@ -393,6 +393,13 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 	return more;
 }
 
+void thrum__why_add_losses(struct thrum__odd_search *search, struct thrum__findings *findings)
+{
+	thrum__why_add_left_out(search, findings);
+	thrum__why_add_drained(search, findings);
+	thrum__why_add_slots(search, findings);
+}
+
 void thrum__why_free(struct thrum__findings *findings)
 {
 	free(findings->findings);

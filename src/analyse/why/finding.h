@@ -302,18 +302,9 @@ uint32_t thrum__why_place(const struct thrum__model *, const struct thrum__step 
 /* The latest signal of a task for `on`, if its place is known; else the latest of anybody; or NONE. */
 uint32_t thrum__why_usual_signal(const struct thrum__model *, uint32_t task, uint32_t on);
 
-/* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that: for
- * who wants more than the searches above find. O(events) if it asks the search first. */
-void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings *);
-
-/* Adds a finding for slots of a loop that were lost one after the other until it did nothing any more, if
- * there is no other finding, and somebody waits for that loop. O(events) if it asks the search first. */
-void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *);
-
-/* Tells what a loop lost, if the whole program rests, and a thread waits for an object that only the loop's
- * callbacks signalled: adds a finding if there is none, or steps to those that tell only of the wait. Takes
- * O(events) if it asks the search first. */
-void thrum__why_add_slots(struct thrum__odd_search *, struct thrum__findings *);
+/* Adds what a search through all turns tells of signals that were left out and slots of loops that were lost,
+ * for who wants more than thrum__why_make finds. O(events). */
+void thrum__why_add_losses(struct thrum__odd_search *, struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

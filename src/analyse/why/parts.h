@@ -362,6 +362,21 @@ THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
+/* ---- Losses, in the order in which they must run (blame/left_out.c, blame/drained.c, slots.c) --- */
+
+/* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that.
+ * O(events) if it asks the search first. */
+void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings *);
+
+/* Adds a finding for slots of a loop that were lost one after the other until it did nothing any more, if
+ * there is no other finding, and somebody waits for that loop. O(events) if it asks the search first. */
+void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *);
+
+/* Tells what a loop lost, if the whole program rests, and a thread waits for an object that only the loop's
+ * callbacks signalled: adds a finding if there is none, or steps to those that tell only of the wait. Takes
+ * O(events) if it asks the search first. */
+void thrum__why_add_slots(struct thrum__odd_search *, struct thrum__findings *);
+
 /* The task that a lane runs, or else its own. */
 static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)
 {
