@@ -601,15 +601,25 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 	{ \
 		name, NULL, 0, 0, 0 \
 	}
-static struct thrum_tag thrum__wait_for_work __attribute__((unused)) = THRUM__TAG("wait for work");
-static struct thrum_tag thrum__blocked __attribute__((unused)) = THRUM__TAG("blocked");
-static struct thrum_tag thrum__blocked_for_a_time
-	__attribute__((unused)) = THRUM__TAG("blocked for a time");
-static struct thrum_tag thrum__blocked_outside
-	__attribute__((unused)) = THRUM__TAG("blocked by the outside");
-static struct thrum_tag thrum__suspended __attribute__((unused)) = THRUM__TAG("suspended");
-static struct thrum_tag thrum__hibernated __attribute__((unused)) = THRUM__TAG("hibernated");
-static struct thrum_tag thrum__deadlocked __attribute__((unused)) = THRUM__TAG("deadlocked");
+/* The words by which recordings name the reasons above. */
+#define THRUM__REASON_WORK "wait for work"
+#define THRUM__REASON_WORK_OUTSIDE "wait for work outside" /* from others than the program */
+#define THRUM__REASON_BLOCKED "blocked"
+#define THRUM__REASON_BLOCKED_FOR_A_TIME "blocked for a time"
+#define THRUM__REASON_BLOCKED_OUTSIDE "blocked by the outside"
+#define THRUM__REASON_SUSPENDED "suspended"
+#define THRUM__REASON_HIBERNATED "hibernated"
+#define THRUM__REASON_DEADLOCKED "deadlocked"
+
+#define THRUM__REASON(name, words) \
+	static struct thrum_tag thrum__##name __attribute__((unused)) = THRUM__TAG(words)
+THRUM__REASON(wait_for_work, THRUM__REASON_WORK);
+THRUM__REASON(blocked, THRUM__REASON_BLOCKED);
+THRUM__REASON(blocked_for_a_time, THRUM__REASON_BLOCKED_FOR_A_TIME);
+THRUM__REASON(blocked_outside, THRUM__REASON_BLOCKED_OUTSIDE);
+THRUM__REASON(suspended, THRUM__REASON_SUSPENDED);
+THRUM__REASON(hibernated, THRUM__REASON_HIBERNATED);
+THRUM__REASON(deadlocked, THRUM__REASON_DEADLOCKED);
 
 struct thrum__run {
 	thrum_task before;

@@ -116,6 +116,10 @@ enum {
 	THRUM_EVENT_LIVE = 32,
 };
 
+/* Why a lane stops for good before the trace ends. Only traces of several recordings have such texts. */
+#define THRUM__REASON_ENDED "the process has ended"
+#define THRUM__REASON_UNRECORDED "no more is recorded"
+
 /* The kind of a task whose kind in the trace is not in enum thrum_kind. */
 #define THRUM_KIND_UNKNOWN 255
 

@@ -438,7 +438,7 @@ static void note_row(struct thrum__odd_work *work, enum thrum__row_table table, 
 	switch (table) {
 	case THRUM__TABLE_SUSPENSIONS:
 		work->rested[THRUM__SUSPENSION(model, row, lane)] += thrum__model_is_reason(model,
-			THRUM__SUSPENSION(model, row, text), "wait for work");
+			THRUM__SUSPENSION(model, row, text), THRUM__REASON_WORK);
 		break;
 	case THRUM__TABLE_RUNS: note_run(work, row); break;
 	case THRUM__TABLE_NOTES: note_note(work, row); break;

@@ -308,7 +308,7 @@ static void rest(struct put *p)
 	struct thrum__record suspend = {.type = THRUM__R_SUSPEND};
 
 	thrum__import_writer_named(p->writer, p->number, p->lane->last, &suspend,
-		THRUM__DEFINES_TAG, "wait for work");
+		THRUM__DEFINES_TAG, THRUM__REASON_WORK);
 	p->lane->is_resting = true;
 }
 

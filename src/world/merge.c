@@ -147,7 +147,8 @@ static bool makes_shared(struct world *w, uint32_t number, const struct thrum_ev
  * relatives, and all record. */
 static void change_reason(struct lane *lane, struct thrum_event *e)
 {
-	static const char outside[] = "blocked by the outside", inside[] = "blocked";
+	static const char outside[] = THRUM__REASON_BLOCKED_OUTSIDE,
+			  inside[] = THRUM__REASON_BLOCKED;
 
 	if (e->text_size != sizeof outside - 1 || memcmp(e->text, outside, e->text_size) != 0)
 		return;
@@ -244,7 +245,7 @@ int64_t thrum__world_end_of(const struct world *w, size_t part)
 static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to, size_t room)
 {
 	struct part *part = &w->parts[number];
-	const char *text = is_end_known(part) ? "the process has ended" : "no more is recorded";
+	const char *text = is_end_known(part) ? THRUM__REASON_ENDED : THRUM__REASON_UNRECORDED;
 	int64_t time = thrum__world_end_of(w, number);
 	size_t count = 0;
 

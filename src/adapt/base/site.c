@@ -108,8 +108,10 @@ static void make_reason(struct reason *reason, const char *call, const void *cal
 	char noun[PLACE_MAX / 2];
 	const char *end = noun + sizeof noun - 5; /* less " in" and a NUL */
 	size_t size;
-	char *to = put_text(noun, end, is_outside ? "wait for work outside: " : "wait for work: ");
+	char *to = put_text(noun, end,
+		is_outside ? THRUM__REASON_WORK_OUTSIDE : THRUM__REASON_WORK);
 
+	to = put_text(to, end, ": ");
 	call += call[0] == '_' ? 2 : 0;
 	size = strcspn(call, "_");
 	to = put_text(to, size < (size_t)(end - to) ? to + size : end, call);
@@ -121,7 +123,7 @@ static void make_reason(struct reason *reason, const char *call, const void *cal
 
 struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside)
 {
-	static struct thrum_tag outside = THRUM__TAG("wait for work outside");
+	static struct thrum_tag outside = THRUM__TAG(THRUM__REASON_WORK_OUTSIDE);
 	struct thrum_tag *usual = is_outside ? &outside : THRUM_WAIT_FOR_WORK;
 	uintptr_t bits = (uintptr_t)caller << 1 | is_outside;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;

@@ -12,10 +12,9 @@
 #include "adapt/base/forked.h"
 #include "port/port.h"
 
-static struct thrum_tag blocked = THRUM__TAG("blocked");
-static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
+static struct thrum_tag blocked_for = THRUM__TAG(THRUM__REASON_BLOCKED_FOR_A_TIME);
 /* Something outside of the program may end it at any time, so it is never a deadlock. */
-struct thrum_tag thrum__adapt_outside = THRUM__TAG("blocked by the outside");
+struct thrum_tag thrum__adapt_outside = THRUM__TAG(THRUM__REASON_BLOCKED_OUTSIDE);
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
@@ -136,7 +135,7 @@ static void begin_wait(struct wait *wait, struct object *object, const void *add
 void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
 	const void *caller, bool is_timed)
 {
-	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
+	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : THRUM_BLOCKED);
 }
 
 void thrum__adapt_wait_with_others(struct wait *wait, struct object *object, const void *address,
@@ -201,7 +200,7 @@ void thrum__adapt_wait_again(struct wait *wait, bool is_inside)
 	if (wait->pause.is_untold)
 		return;
 	thrum__adapt_go_on(&wait->pause);
-	tell_wait(wait, wait->source, is_inside ? &blocked : &thrum__adapt_outside);
+	tell_wait(wait, wait->source, is_inside ? THRUM_BLOCKED : &thrum__adapt_outside);
 	wait->pause.is_wait = true;
 }
 

@@ -16,7 +16,6 @@
 
 #include "adapt/glib/glib.h"
 
-static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct code glib, gio;
 
 REAL(syscall)
@@ -80,7 +79,7 @@ static NOINLINE long call_futex(const void *caller, const long p[6])
 	int error = errno;
 
 	if (is_suspended)
-		thrum__adapt_pause(&pause, &blocked);
+		thrum__adapt_pause(&pause, THRUM_BLOCKED);
 	if (is_idle)
 		thrum__adapt_thread_is_idle(true);
 	errno = error;

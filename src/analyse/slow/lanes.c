@@ -8,7 +8,6 @@
 #define CREATORS_MAX 16 /* creators searched for a task's ancestor */
 #define IDLE_PERCENT 5  /* of a time: a shorter pause is part of the loop's own work */
 #define IDLE 1000000    /* ns: a longer pause isn't, in any case */
-#define WORK "wait for work" /* the reason of a loop that waits for events */
 
 uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task, int64_t time)
 {
@@ -27,7 +26,7 @@ static bool is_idle(const struct thrum__model *model, uint32_t suspension)
 	uint32_t reason = THRUM__SUSPENSION(model, suspension, text);
 
 	return !*thrum__model_string(model, reason, NULL) ||
-		thrum__model_is_reason(model, reason, WORK);
+		thrum__model_is_reason(model, reason, THRUM__REASON_WORK);
 }
 
 /* Whether the reason tells where a thread waits. Other tasks of its loop only see that it is idle. */

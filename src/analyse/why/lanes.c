@@ -74,14 +74,14 @@ bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension,
 
 bool thrum__why_has_ended(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	return thrum__why_rests_for(model, lane->suspended, "the process has ended");
+	return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_ENDED);
 }
 
 uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
 {
 	uint32_t row = lane->suspended;
 
-	if (!thrum__why_rests_for(model, row, "no more is recorded") &&
+	if (!thrum__why_rests_for(model, row, THRUM__REASON_UNRECORDED) &&
 		!thrum__why_has_ended(model, lane))
 		return row;
 	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
@@ -118,7 +118,7 @@ uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
 
 	return thrum__model_has_row(&model->tasks, task) &&
 			thrum__why_rests_for(model, thrum__why_resting(model, at),
-				"blocked for a time")
+				THRUM__REASON_BLOCKED_FOR_A_TIME)
 		? thrum__model_heir(model, task)
 		: THRUM__NONE;
 }

@@ -74,7 +74,7 @@ static bool is_of_other_pool(const struct thrum__model *model, const struct pool
 	const struct thrum__lane *lane, uint32_t thread)
 {
 	return is_of_glib(model, pool) && lane->running == thread &&
-		thrum__why_rests_for(model, thrum__why_resting(model, lane), "blocked");
+		thrum__why_rests_for(model, thrum__why_resting(model, lane), THRUM__REASON_BLOCKED);
 }
 
 /* Whether a thread like those of the pool isn't blocked. By lane, `threads` has the task of its thread. */
@@ -204,7 +204,7 @@ static bool is_open(const struct thrum__search *search)
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[i]),
-			    "blocked by the outside"))
+			    THRUM__REASON_BLOCKED_OUTSIDE))
 			return true;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE)
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&

@@ -458,7 +458,7 @@ static int check_victim(struct thrum__search *search, struct work *work, uint32_
 static int64_t deadlocked_at(const struct thrum__model *model)
 {
 	for (uint32_t i = model->suspensions.count; i-- > model->suspensions.first;)
-		if (thrum__why_rests_for(model, i, "deadlocked"))
+		if (thrum__why_rests_for(model, i, THRUM__REASON_DEADLOCKED))
 			return THRUM__SUSPENSION(model, i, start);
 	return THRUM__OPEN;
 }

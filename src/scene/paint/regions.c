@@ -335,7 +335,7 @@ static void paint_suspension(struct regions *r, struct lane_piece *piece)
 	int x, step;
 
 	/* Lanes wait for work most of the time, and folds and empty tracks already show it. */
-	if (size == 0 || thrum__model_is_reason(p->model, piece->text, "wait for work"))
+	if (size == 0 || thrum__model_is_reason(p->model, piece->text, THRUM__REASON_WORK))
 		return;
 	if (is_wide) {
 		size = thrum__paint_fit(p, reason, size, THRUM__FONT_SMALL,

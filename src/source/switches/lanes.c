@@ -123,7 +123,7 @@ static void put_named(struct machine *m, struct lane *lane, uint64_t ticks,
 {
 	const struct thrum__base_keys *names = &m->w->switches->names;
 	struct thrum__record record = {.type = type};
-	char text[THRUM_TEXT_MAX] = "wait for work";
+	char text[THRUM_TEXT_MAX] = THRUM__REASON_WORK;
 	size_t size;
 
 	if (name < names->count) {

@@ -65,7 +65,7 @@ static int64_t rests_for(const struct thrum__model *model, const struct thrum__l
 {
 	uint32_t row = thrum__why_resting(model, lane);
 
-	return thrum__why_rests_for(model, row, "wait for work")
+	return thrum__why_rests_for(model, row, THRUM__REASON_WORK)
 		? model->end - THRUM__SUSPENSION(model, row, start)
 		: -1;
 }

@@ -24,7 +24,7 @@ uint32_t thrum__why_loop_of(const struct thrum__model *model, uint32_t thread)
 		return THRUM__NONE;
 	lane = THRUM__RUN(model, run, lane);
 	row = thrum__why_resting(model, &model->lanes[lane]);
-	return thrum__why_rests_for(model, row, "wait for work") ? lane : THRUM__NONE;
+	return thrum__why_rests_for(model, row, THRUM__REASON_WORK) ? lane : THRUM__NONE;
 }
 
 static bool is_handle(const struct thrum__model *model, uint32_t task)
@@ -132,7 +132,7 @@ static bool is_all_at_rest(const struct thrum__model *model)
 
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
 			(row == THRUM__NONE ||
-				thrum__why_rests_for(model, row, "blocked for a time")))
+				thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED_FOR_A_TIME)))
 			return false;
 	}
 	return true;
@@ -202,8 +202,8 @@ static bool is_all_idle(const struct thrum__model *model)
 		uint32_t row = thrum__why_resting(model, lane);
 
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
-			!thrum__why_rests_for(model, row, "blocked") &&
-			!thrum__why_rests_for(model, row, "wait for work"))
+			!thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED) &&
+			!thrum__why_rests_for(model, row, THRUM__REASON_WORK))
 			return false;
 	}
 	for (uint32_t run = thrum__analyse_run_from(model, model->end - LONG);

@@ -52,6 +52,6 @@ bool thrum__why_is_withheld(const struct thrum__search *search, const struct thr
 			model->end - holder->wait.since < WITHHELD_MIN &&
 			is_release_overdue(model, waiter->wait.on);
 	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
-		thrum__why_thread_rests_for(model, path->leaf, "blocked by the outside") &&
+		thrum__why_thread_rests_for(model, path->leaf, THRUM__REASON_BLOCKED_OUTSIDE) &&
 		model->end - holder->wait.since >= WITHHELD_MIN;
 }

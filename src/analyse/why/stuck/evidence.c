@@ -297,7 +297,7 @@ static bool has_waited_for_work(const struct thrum__model *model, uint32_t lane,
 		THRUM__SUSPENSION(model, row, start) > from)
 		if (THRUM__SUSPENSION(model, row, lane) == lane &&
 			THRUM__SUSPENSION(model, row, start) < to &&
-			thrum__why_rests_for(model, row, "wait for work"))
+			thrum__why_rests_for(model, row, THRUM__REASON_WORK))
 			return true;
 	return false;
 }

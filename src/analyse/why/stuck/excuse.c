@@ -367,9 +367,9 @@ bool thrum__why_is_in_call(const struct thrum__model *model, uint32_t task)
 {
 	switch (THRUM__TASK(model, task, kind)) {
 	case THRUM_KIND_TIMER:
-		return thrum__why_thread_rests_for(model, task, "blocked for a time");
+		return thrum__why_thread_rests_for(model, task, THRUM__REASON_BLOCKED_FOR_A_TIME);
 	case THRUM_KIND_HANDLE:
-		return thrum__why_thread_rests_for(model, task, "blocked by the outside");
+		return thrum__why_thread_rests_for(model, task, THRUM__REASON_BLOCKED_OUTSIDE);
 	default: return false;
 	}
 }
@@ -395,7 +395,7 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 		if (THRUM__SUSPENSION(model, row, end) > THRUM__TASK(model, task, created))
 			return false;
 		time = THRUM__SUSPENSION(model, row, end) - THRUM__SUSPENSION(model, row, start);
-		if (thrum__why_rests_for(model, row, "wait for work"))
+		if (thrum__why_rests_for(model, row, THRUM__REASON_WORK))
 			turns++;
 		else
 			longest = time > longest ? time : longest;
@@ -561,7 +561,7 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 		thrum__model_has_row(&model->runs, run) &&
 		thrum__why_rests_for(model,
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
-			"blocked by the outside");
+			THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
 /* Whether a thread waits for events of the outside, as its recorder says. */
@@ -573,7 +573,7 @@ static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 	return lane != THRUM__NONE &&
 		thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
 		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
-			"wait for work outside");
+			THRUM__REASON_WORK_OUTSIDE);
 }
 
 /* Whether a task ever wrote to a pipe for which it waits: then it waits for room, which no handler makes. */

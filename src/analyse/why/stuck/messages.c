@@ -111,7 +111,7 @@ static void add_unread(struct thrum__search *search, const struct thrum__message
 		!thrum__model_has_row(&model->tasks, message->sender) ||
 		!thrum__model_has_row(&model->tasks, message->receiver) ||
 		!thrum__analyse_task_is_pending(model, message->receiver) ||
-		!thrum__why_thread_rests_for(model, message->receiver, "wait for work"))
+		!thrum__why_thread_rests_for(model, message->receiver, THRUM__REASON_WORK))
 		return;
 	lost.wait = inner_loop_of(search, message->receiver);
 	lost.is_left = thrum__analyse_task_is_lane(model, message->receiver);

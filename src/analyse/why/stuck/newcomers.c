@@ -25,8 +25,8 @@ bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
 
 bool thrum__why_is_open_wait(const struct thrum__model *model, uint32_t row)
 {
-	return thrum__why_rests_for(model, row, "blocked by the outside") ||
-		thrum__why_rests_for(model, row, "wait for work outside");
+	return thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED_OUTSIDE) ||
+		thrum__why_rests_for(model, row, THRUM__REASON_WORK_OUTSIDE);
 }
 
 /* Whether a lane's thread waits for a time that is still to come, or for the outside. */
@@ -39,7 +39,7 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 
 	if (waits.count == 0)
 		return thrum__why_is_open_wait(model, row) ||
-			thrum__why_rests_for(model, row, "wait for work");
+			thrum__why_rests_for(model, row, THRUM__REASON_WORK);
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
@@ -114,7 +114,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 		if (is_unasked)
 			return true;
 		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
-				     "blocked by the outside") &&
+				     THRUM__REASON_BLOCKED_OUTSIDE) &&
 					!has_heard(model, lane)
 			   : THRUM__TASK(model, thread, creator) == server &&
 					THRUM__TASK(model, thread, created) >=

@@ -263,7 +263,7 @@ static bool thread_wait(const struct thrum__search *search, uint32_t task,
 		return false;
 	waits = thrum__analyse_graph_waits(&search->graph, on);
 	if (waits.count == 0 || !thrum__why_is_blocked(model, on, &waits.waits[0]) ||
-		!thrum__why_thread_rests_for(model, on, "blocked"))
+		!thrum__why_thread_rests_for(model, on, THRUM__REASON_BLOCKED))
 		return false;
 	*wait = (struct thrum__analyse_wait){.on = on,
 		.next = on,

@@ -147,7 +147,7 @@ static bool has_held_task(const struct thrum__model *model, const struct thrum__
 		if (due < pause->from || due - pause->from > pause->to - due)
 			continue;
 		if (thrum__analyse_task_is_pending(model, task)
-				? thrum__why_thread_rests_for(model, task, "wait for work")
+				? thrum__why_thread_rests_for(model, task, THRUM__REASON_WORK)
 				: THRUM__TASK(model, task, end) >= pause->to)
 			return true;
 	}

@@ -39,7 +39,7 @@ static uint32_t last_suspension(const struct thrum__model *model, const struct t
 
 bool thrum__why_is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	return thrum__why_rests_for(model, last_suspension(model, lane), "deadlocked");
+	return thrum__why_rests_for(model, last_suspension(model, lane), THRUM__REASON_DEADLOCKED);
 }
 
 /* Whether a lane's last act is a wait that goes on and has no time limit. A lane that tells when it
@@ -54,7 +54,7 @@ static bool is_blocked_for_good(const struct thrum__search *search, const struct
 		return false;
 	return is_lane_blocked(search, lane) &&
 		(!thrum__model_has_row(&model->suspensions, row) ||
-			thrum__why_rests_for(model, row, "blocked"));
+			thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED));
 }
 
 /* The state of a lane's process, as far as it is known. */

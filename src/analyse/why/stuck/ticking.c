@@ -66,9 +66,9 @@ static bool are_idle(const struct thrum__model *model)
 		const struct thrum__lane *lane = &model->lanes[i];
 
 		if (!thrum__analyse_task_is_pending(model, lane->task) ||
-			thrum__why_rests_for(model, lane->suspended, "blocked"))
+			thrum__why_rests_for(model, lane->suspended, THRUM__REASON_BLOCKED))
 			continue;
-		if (!thrum__why_rests_for(model, lane->suspended, "wait for work") ||
+		if (!thrum__why_rests_for(model, lane->suspended, THRUM__REASON_WORK) ||
 			count_turns(model, i) < TURNS_MIN)
 			return false;
 		turning++;
