@@ -95,8 +95,35 @@ static bool is_unasked(struct thrum__search *search, const struct thrum__why_lin
 		!is_like_signalled(search, link->wait.on);
 }
 
-/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
- * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
+/* Whether a thread began one that signalled an object and has ended: it may begin the next. */
+static bool makes_servers(const struct thrum__model *model, uint32_t object, uint32_t thread)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t task = thrum__why_actor(model, edge);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, creator) == thread &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			!thrum__analyse_task_is_pending(model, task))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the thread of a lane does something that no wait tells of: it computes. */
+static bool is_computing(const struct thrum__search *search, const struct thrum__lane *lane,
+	uint32_t thread)
+{
+	return lane->suspended == THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
+}
+
+/* Whether a thread may signal an object next: it waits for the outside, and began such as signalled the object;
+ * or the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
+ * nothing came to the thread from the outside, or it computes. */
 static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	const struct thrum__model *model = search->model;
@@ -108,17 +135,23 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
 
-		if (!thrum__analyse_task_is_pending(model, thread) ||
-			!is_outside(search, lane, thread))
+		if (!thrum__analyse_task_is_pending(model, thread))
+			continue;
+		/* Of a barrier it is known who is missing. */
+		if (is_unasked && !thrum__why_is_barrier(model, object) &&
+			is_computing(search, lane, thread))
+			return true;
+		if (!is_outside(search, lane, thread))
 			continue;
 		if (is_unasked)
 			return true;
 		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				     "blocked by the outside") &&
 					!has_heard(model, lane)
-			   : THRUM__TASK(model, thread, creator) == server &&
-					THRUM__TASK(model, thread, created) >=
-						THRUM__EDGE(model, signal, time))
+			   : makes_servers(model, object, thread) ||
+					(THRUM__TASK(model, thread, creator) == server &&
+						THRUM__TASK(model, thread, created) >=
+							THRUM__EDGE(model, signal, time)))
 			return true;
 	}
 	return false;
