@@ -3,6 +3,8 @@
  * Tells whether somebody may serve an object next who never did so far: a thread that is new to it, or one
  * that waits for the outside.
  */
+#include <string.h>
+
 #include "analyse/why/candidates.h"
 #include "analyse/why/stuck/stuck.h"
 
@@ -217,5 +219,28 @@ bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__w
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
 			has_newcomer(search, path->links[i].task, false))
 			return true;
+	return false;
+}
+
+bool thrum__why_may_be_forced(struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const char *name = thrum__model_task_name(model, path->leaf, NULL);
+	uint32_t own = THRUM__TASK(model, path->leaf, lane); /* of the thread that waits, which told it */
+
+	if (!strstr(name, ", which blocks SIG") && !strstr(name, ", which ignores SIG"))
+		return false;
+	for (uint32_t i = 0; own < model->lane_count && i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		struct thrum__analyse_waits waits;
+
+		if (i == own || lane->process != model->lanes[own].process ||
+			!thrum__analyse_task_is_pending(model, thread))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, thread);
+		if (waits.count > 0 && thrum__why_is_running_timer(search, waits.waits[0].on))
+			return true;
+	}
 	return false;
 }
