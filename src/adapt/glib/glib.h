@@ -49,7 +49,8 @@ void thrum__adapt_glib_iterates(void *context);
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
 	const void *caller);
 
-/* The context that the calling thread runs: that of its outermost loop, or the default one. */
+/* The context that the calling thread runs: that of its outermost loop, or the default one if no other thread
+ * does; NULL: it runs none. */
 const void *thrum__adapt_glib_context(void);
 
 /* ---- dbus.c ---- */
