@@ -143,8 +143,8 @@ static void serve_by_others(const char *rests_for)
 		int id = 10 + i, ms = 10 * i + 1;
 
 		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@%d create 4 %d thread\n", ms, ms, id, id);
-		story_tell("%d" MS "@%d label %d \"worker\n%d" MS "@%d switch %d\n", ms, id, id,
-			ms, id, id);
+		story_tell("%d" MS "@%d label %d \"worker\n%d" MS "@%d switch %d\n", ms, id, id, ms,
+			id, id);
 		story_tell("%d" MS "@%d signal %d 3 =1\n%d" MS "@1 read 2 3\n%d" MS
 			   "@%d resolve %d %d\n",
 			ms + 1, id, id, ms + 2, ms + 3, id, id, id);
@@ -163,6 +163,45 @@ static void who_begins_servers_may_begin_another(void **state)
 	begin();
 	serve_by_others("blocked");
 	join();
+	expect(1);
+}
+
+/* ---- Tries ------------------------------------------------------------------------------------- */
+
+/* Handles of a loop signal the condition, one for each wait; the last one doesn't. */
+static void answer_but_once(const char *then)
+{
+	story_tell("0 @2 create - 4 thread\n0 @2 label 4 \"loop\n0 @2 switch 4\n");
+	for (int i = 0; i < 4; i++) {
+		int id = 10 + i, ms = 10 * i + 1;
+
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@2 create 4 %d handle =5\n%d" MS
+			   "@2 label %d \"connection\n%d" MS "@2 switch %d\n",
+			ms, ms, id, ms, id, ms, id);
+		if (i < 3)
+			story_tell("%d" MS "@2 signal %d 3 =1\n%d" MS "@1 read 2 3\n", ms + 1, id,
+				ms + 2);
+		else
+			story_tell("%s", then);
+		story_tell("%d" MS "@2 switch 4\n%d" MS "@2 resolve 4 %d\n", ms + 3, ms + 3, id);
+	}
+	story_tell("35" MS "@2 suspend \"wait for work\n40" MS "should-resolve 2\n40" MS
+		   "wait 1 2\n40" MS "suspend \"blocked\n");
+}
+
+static void a_timer_tries_again(void **state)
+{
+	(void)state;
+	begin();
+	answer_but_once("32" MS "@2 create 13 20 timer\n32" MS "@2 due 20 =5000000000\n");
+	expect(0);
+	/* It doesn't. */
+	begin();
+	answer_but_once("");
+	expect(1);
+	/* The timer is another one's. */
+	begin();
+	answer_but_once("32" MS "@2 create 4 20 timer\n32" MS "@2 due 20 =5000000000\n");
 	expect(1);
 }
 
@@ -238,6 +277,7 @@ int main(void)
 		cmocka_unit_test(the_server_hands_over),
 		cmocka_unit_test(nobody_has_signalled),
 		cmocka_unit_test(who_begins_servers_may_begin_another),
+		cmocka_unit_test(a_timer_tries_again),
 		cmocka_unit_test(who_computes_may_signal_what_nobody_did),
 		cmocka_unit_test(a_round_takes_as_long_as_before),
 	};

@@ -16,8 +16,9 @@
 #include "adapt/relatives/relatives.h"
 
 #define LONG 500000000 /* ns; most of what a process does with a signal held back takes less */
-#define WORK_LONG INT64_C(5000000000) /* ns; the same of one that does nothing but compute meanwhile */
-#define SLEEP_LONG 10  /* s; a longer sleep with a signal held back or ignored isn't about to end */
+#define WORK_LONG \
+	INT64_C(5000000000) /* ns; the same of one that does nothing but compute meanwhile */
+#define SLEEP_LONG 10 /* s; a longer sleep with a signal held back or ignored isn't about to end */
 
 /* How often processes sent a signal to this one, as far as is known. A group counts as each process of it. */
 struct sendings {
@@ -120,8 +121,7 @@ static bool has_alarm(void)
 	struct itimerval alarm;
 
 	return getitimer(ITIMER_REAL, &alarm) == 0 && timerisset(&alarm.it_value) &&
-		thrum__adapt_process_signals(own_pid(), &own) &&
-		own.handled >> (SIGALRM - 1) & 1;
+		thrum__adapt_process_signals(own_pid(), &own) && own.handled >> (SIGALRM - 1) & 1;
 }
 
 bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard *before)

@@ -4,7 +4,7 @@
 
 #define LOOK_BACK 1024 /* edges of a barrier that are searched, from the latest back */
 #define PARTIES 64
-#define USUAL 2 /* a round that takes at most so many times as long as the longest before is nothing unusual */
+#define USUAL 2 /* so many times as long as before, a round may take */
 
 bool thrum__why_is_barrier(const struct thrum__model *model, uint32_t task)
 {

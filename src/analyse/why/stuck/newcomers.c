@@ -9,6 +9,7 @@
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
+#define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
 bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
@@ -123,8 +124,8 @@ static bool is_computing(const struct thrum__search *search, const struct thrum_
 		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
 }
 
-/* Whether a thread may signal an object next: it waits for the outside, and began such as signalled the object;
- * or the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
+/* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
+ * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
  * nothing came to the thread from the outside, or it computes. */
 static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
@@ -139,7 +140,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 
 		if (!thrum__analyse_task_is_pending(model, thread))
 			continue;
-		/* Of a barrier it is known who is missing. */
+		/* A barrier tells who is missing. */
 		if (is_unasked && !thrum__why_is_barrier(model, object) &&
 			is_computing(search, lane, thread))
 			return true;
@@ -203,6 +204,47 @@ static bool has_signal(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
+/* Whether a timer goes back to one like those that signalled an object, which began it, or began what did,
+ * since a wait began: it tries again. After many tries that is no excuse. */
+static bool is_retry(const struct thrum__search *search, uint32_t timer, uint32_t server,
+	int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = timer, tries = 0;
+
+	for (; thrum__model_has_row(&model->tasks, task);
+		task = THRUM__TASK(model, task, creator)) {
+		if (task != timer && thrum__why_is_alike(search, task, server))
+			return true;
+		if (THRUM__TASK(model, task, created) < since ||
+			(THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+				tries++ == TRIES_MAX))
+			return false;
+	}
+	return false;
+}
+
+/* Whether a timer that is still to come tries again what was begun for a waiter. */
+static bool has_retry(struct thrum__search *search, uint32_t object, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL), server;
+
+	if (edge == THRUM__NONE)
+		return false;
+	server = THRUM__EDGE(model, edge, from);
+	if (!thrum__model_has_row(&model->tasks, server) ||
+		thrum__analyse_task_is_lane(model, server))
+		return false;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task) &&
+			thrum__why_is_running_timer(search, task) &&
+			is_retry(search, task, server, since))
+			return true;
+	return false;
+}
+
 static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	return has_new_thread(search, object, is_unasked) || has_signal(search, object);
@@ -213,7 +255,8 @@ bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__w
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	if (path->circle == THRUM__NONE)
-		return has_newcomer(search, path->leaf, last && is_unasked(search, last));
+		return has_newcomer(search, path->leaf, last && is_unasked(search, last)) ||
+			(last && has_retry(search, path->leaf, last->wait.since));
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
@@ -226,7 +269,8 @@ bool thrum__why_may_be_forced(struct thrum__search *search, const struct thrum__
 {
 	const struct thrum__model *model = search->model;
 	const char *name = thrum__model_task_name(model, path->leaf, NULL);
-	uint32_t own = THRUM__TASK(model, path->leaf, lane); /* of the thread that waits, which told it */
+	uint32_t own = THRUM__TASK(model, path->leaf,
+		lane); /* of the thread that waits, which told it */
 
 	if (!strstr(name, ", which blocks SIG") && !strstr(name, ", which ignores SIG"))
 		return false;
