@@ -204,10 +204,22 @@ static bool has_signal(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
-/* Whether a timer goes back to one like those that signalled an object, which began it, or began what did,
- * since a wait began: it tries again. After many tries that is no excuse. */
+/* Whether a task did what others like it did: it signalled an object. */
+static bool has_served(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, to) == object)
+			return true;
+	return edge != THRUM__NONE;
+}
+
+/* Whether a timer goes back to a handle like that which signalled an object: it began the timer, or what did,
+ * and ended without a signal. So the timer tries again. After many tries that is no excuse. */
 static bool is_retry(const struct thrum__search *search, uint32_t timer, uint32_t server,
-	int64_t since)
+	uint32_t object, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t task = timer, tries = 0;
@@ -215,7 +227,9 @@ static bool is_retry(const struct thrum__search *search, uint32_t timer, uint32_
 	for (; thrum__model_has_row(&model->tasks, task);
 		task = THRUM__TASK(model, task, creator)) {
 		if (task != timer && thrum__why_is_alike(search, task, server))
-			return true;
+			return !thrum__analyse_task_is_pending(model, task) &&
+				THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+				!has_served(model, task, object);
 		if (THRUM__TASK(model, task, created) < since ||
 			(THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 				tries++ == TRIES_MAX))
@@ -240,7 +254,7 @@ static bool has_retry(struct thrum__search *search, uint32_t object, int64_t sin
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 			thrum__analyse_task_is_pending(model, task) &&
 			thrum__why_is_running_timer(search, task) &&
-			is_retry(search, task, server, since))
+			is_retry(search, task, server, object, since))
 			return true;
 	return false;
 }
