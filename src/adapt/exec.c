@@ -184,8 +184,11 @@ STAND_IN pid_t fork(void)
 	thrum__adapt_fork();
 	pid_t child = real_fork(caller)();
 
-	if (child == 0 && thrum__adapt_shares_conditions())
+	/* One that only computes must be known to live, too. */
+	if (child == 0 && thrum__adapt_shares_conditions()) {
 		thrum__adapt_start();
+		(void)thrum_task_current();
+	}
 	if (child > 0)
 		note_child(child, caller, are_held || thrum__adapt_has_held());
 	return child;

@@ -323,5 +323,9 @@ STAND_IN int prctl(int option, ...)
 	va_end(rest);
 	if (option == PR_SET_SECCOMP)
 		thrum__adapt_prctl(a, (const void *)b);
-	return real_prctl(CALLER)(option, a, b, c, d);
+	int result = real_prctl(CALLER)(option, a, b, c, d);
+
+	if (option == PR_SET_NAME && result == 0 && is_on(ADAPTER_PTHREAD))
+		thrum_lane_name((const char *)a);
+	return result;
 }

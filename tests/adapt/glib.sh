@@ -124,7 +124,7 @@ is_there dbus-run-session && {
 	has calls dump 'wait +#[0-9]+ call ListNames of'
 	has calls dump 'read +#[0-9]+ call ListNames of'
 	# A program that calls itself.
-	for case in self name thread apart; do
+	for case in self name thread busy apart; do
 		"${bus[@]}" "$THRUM" record -o "own-$case.thrum" -- "$programs/glib_dbus" "$case" >/dev/null 2>&1 &
 	done
 	wait
@@ -133,6 +133,9 @@ is_there dbus-run-session && {
 		has "own-$case" why "timeout $(name on_time)[^:]*: Waits for .call Count"
 		has "own-$case" why 'call Count[^:]*: Waits for .handling of the own call Count'
 	done
+	# The loop may yet answer.
+	"$THRUM" why own-busy.thrum 2>&1 | grep -q '^deadlock' && wrong 'a busy loop is taken for a deadlock'
+	has own-busy dump 'label +call Count'
 	for case in thread apart; do
 		has "own-$case" dump 'resolve +#[0-9]+ call Count'
 		has "own-$case" why '^no findings'

@@ -21,12 +21,14 @@ done
 has parent why 'process [0-9]* \(waiter\)'
 # Conditions that processes share are one, so all are known that signal them.
 hangs crash '^never resolved \(possible\): .*crash.[0-9]*/worker. does nothing more'
+hangs lone '^never resolved \(possible\): .*lone.[0-9]*/giver. does nothing more'
 hangs turns '^deadlock \(likely\)'
 has turns why 'turns.[0-9]*/answerer: The only one that serves .condition 0x[0-9a-f]* in shared memory'
 
 # Nothing is wrong.
 hangs work '^no findings'
-for case in semaphore condition parent circle orphan taken idle named crash turns work; do
+hangs parts '^no findings'
+for case in semaphore condition parent circle orphan taken idle named crash turns work lone parts; do
 	same "fine-$case" "$programs/shared_waits" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

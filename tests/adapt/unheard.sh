@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in blocked ignored group inherited rung leaving reader told twice asleep soon; do
+for case in blocked ignored group inherited rung leaving reader told twice asleep soon computing alarmed slept; do
 	soon "$case" "$programs/unheard" "$case"
 done
 for case in blocked ignored group inherited; do
@@ -14,9 +14,10 @@ done
 all_same
 has blocked why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
 has inherited why '\(worker\), which blocks SIGTERM, started by (start|unheard\+0x)'
+has slept why '^never resolved \(possible\).*, which blocks SIGTERM'
 has ignored why '\(sleep\), which ignores SIGINT, started by (start|unheard\+0x)'
 has group why '\(worker\), which blocks SIGUSR1, started by (start|unheard\+0x)'
-for case in rung leaving reader told twice asleep soon; do
+for case in rung leaving reader told twice asleep soon computing alarmed; do
 	has "$case" why '^no findings'
 done
 for case in blocked ignored group inherited; do

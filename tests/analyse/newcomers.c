@@ -133,12 +133,153 @@ static void nobody_has_signalled(void **state)
 	expect(1);
 }
 
+/* ---- A thread that begins those who signal ----------------------------------------------------- */
+
+/* A thread begins three that signal the condition and end, and then rests for a reason. */
+static void serve_by_others(const char *rests_for)
+{
+	story_tell("0 @2 create - 4 thread\n0 @2 label 4 \"acceptor\n0 @2 switch 4\n");
+	for (int i = 0; i < 3; i++) {
+		int id = 10 + i, ms = 10 * i + 1;
+
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@%d create 4 %d thread\n", ms, ms, id, id);
+		story_tell("%d" MS "@%d label %d \"worker\n%d" MS "@%d switch %d\n", ms, id, id, ms,
+			id, id);
+		story_tell("%d" MS "@%d signal %d 3 =1\n%d" MS "@1 read 2 3\n%d" MS
+			   "@%d resolve %d %d\n",
+			ms + 1, id, id, ms + 2, ms + 3, id, id, id);
+	}
+	story_tell("30" MS "@2 suspend \"%s\n", rests_for);
+}
+
+static void who_begins_servers_may_begin_another(void **state)
+{
+	(void)state;
+	begin();
+	serve_by_others("blocked by the outside");
+	join();
+	expect(0);
+	/* Nothing that comes from outside wakes it. */
+	begin();
+	serve_by_others("blocked");
+	join();
+	expect(1);
+}
+
+/* ---- Tries ------------------------------------------------------------------------------------- */
+
+/* Handles of a loop signal the condition, one for each wait; the last one doesn't. */
+static void answer_but_once(const char *then)
+{
+	story_tell("0 @2 create - 4 thread\n0 @2 label 4 \"loop\n0 @2 switch 4\n");
+	for (int i = 0; i < 4; i++) {
+		int id = 10 + i, ms = 10 * i + 1;
+
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@2 create 4 %d handle =5\n%d" MS
+			   "@2 label %d \"connection\n%d" MS "@2 switch %d\n",
+			ms, ms, id, ms, id, ms, id);
+		if (i < 3)
+			story_tell("%d" MS "@2 signal %d 3 =1\n%d" MS "@1 read 2 3\n", ms + 1, id,
+				ms + 2);
+		else
+			story_tell("%s", then);
+		story_tell("%d" MS "@2 switch 4\n%d" MS "@2 resolve 4 %d\n", ms + 3, ms + 3, id);
+	}
+	story_tell("35" MS "@2 suspend \"wait for work\n40" MS "should-resolve 2\n40" MS
+		   "wait 1 2\n40" MS "suspend \"blocked\n");
+}
+
+static void a_timer_tries_again(void **state)
+{
+	(void)state;
+	begin();
+	answer_but_once("32" MS "@2 create 13 20 timer\n32" MS "@2 due 20 =5000000000\n");
+	expect(0);
+	/* It doesn't. */
+	begin();
+	answer_but_once("");
+	expect(1);
+	/* The timer is another one's. */
+	begin();
+	answer_but_once("32" MS "@2 create 4 20 timer\n32" MS "@2 due 20 =5000000000\n");
+	expect(1);
+}
+
+/* ---- A thread that computes -------------------------------------------------------------------- */
+
+static void start_computing(const char *end)
+{
+	story_tell("1" MS "@2 create 1 4 thread\n1" MS "@2 label 4 \"computer\n1" MS
+		   "@2 switch 4\n%s",
+		end);
+}
+
+static void who_computes_may_signal_what_nobody_did(void **state)
+{
+	(void)state;
+	begin();
+	start_computing("");
+	join();
+	expect(0);
+	/* It has ended. */
+	begin();
+	start_computing("5" MS "@2 resolve 4 4\n");
+	join();
+	expect(1);
+	/* Others signalled the condition. */
+	begin();
+	start_computing("");
+	signal_thrice();
+	join();
+	expect(1);
+}
+
+/* ---- Rounds of a barrier ----------------------------------------------------------------------- */
+
+/* Main waits for the thread 2 and this one at a barrier, to which the thread 4 comes last, each time after so
+ * many ms, and now not at all. */
+static void come_late(int first, int second, const char *last)
+{
+	int ms = 0, after[] = {first, second};
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 create 1 3 condition =7\n0 label 3 \"barrier b\n"
+		   "0 @1 create - 2 thread\n0 @1 label 2 \"party\n0 @1 switch 2\n"
+		   "0 @2 create - 4 thread\n0 @2 label 4 \"leader\n0 @2 switch 4\n");
+	for (int i = 0; i < 2; i++) {
+		story_tell("%d" MS "@1 wait 2 3\n", ms);
+		ms += after[i];
+		story_tell("%d" MS "@2 signal 4 3 =1\n%d" MS "@1 read 2 3\n", ms, ms);
+	}
+	story_tell("%d" MS "@1 wait 2 3\n%d" MS "should-resolve 2\n%d" MS "wait 1 2\n%d" MS
+		   "suspend \"blocked\n%s",
+		ms, ms, ms, ms, last);
+}
+
+static void a_round_takes_as_long_as_before(void **state)
+{
+	(void)state;
+	come_late(10, 400, "");
+	expect(0);
+	/* It takes far longer. */
+	come_late(10, 10, "");
+	expect(1);
+	/* The leader has ended. */
+	come_late(10, 400, "450" MS "@2 resolve 4 4\n");
+	expect(1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_else),
 		cmocka_unit_test(the_server_hands_over),
 		cmocka_unit_test(nobody_has_signalled),
+		cmocka_unit_test(who_begins_servers_may_begin_another),
+		cmocka_unit_test(a_timer_tries_again),
+		cmocka_unit_test(who_computes_may_signal_what_nobody_did),
+		cmocka_unit_test(a_round_takes_as_long_as_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

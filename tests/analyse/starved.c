@@ -331,6 +331,29 @@ static void not_behind_its_like(void **state)
 	}
 }
 
+/* A pool of one thread runs two jobs; each so long, in ms. */
+static const char *tell_jobs(char *story, size_t size, int first, int last)
+{
+	snprintf(story, size,
+		"0 create - 1 thread\n0 label 1 \"pool\n0 switch 1\n"
+		"1" MS "create 1 2 task =7\n1" MS "label 2 \"job pack\n"
+		"1" MS "create 1 3 task =7\n1" MS "label 3 \"job pack\n"
+		"1" MS "should-resolve 3\n1" MS "ready 1 2\n1" MS "ready 1 3\n2" MS "switch 2\n"
+		"%d" MS "resolve 2 2\n%d" MS "switch 3\n%d" MS "resolve 3 3\n%d" MS
+		"switch 1\n%d" MS "log 1 \"done\n",
+		first, first, first + last, first + last, first + last + 500);
+	return story;
+}
+
+static void not_in_a_pool_of_long_jobs(void **state)
+{
+	char story[1000];
+
+	(void)state;
+	expect(tell_jobs(story, sizeof story, 2000, 1));
+	expect_none(tell_jobs(story, sizeof story, 2000, 1900));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +369,7 @@ int main(void)
 		cmocka_unit_test(without_an_end),
 		cmocka_unit_test(not_a_timer_that_repeats),
 		cmocka_unit_test(not_behind_its_like),
+		cmocka_unit_test(not_in_a_pool_of_long_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

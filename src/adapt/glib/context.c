@@ -24,9 +24,11 @@
 REAL(g_main_context_push_thread_default)
 REAL(g_main_context_pop_thread_default)
 REAL(g_main_context_default)
+REAL(g_main_context_is_owner)
 REAL(g_main_loop_get_context)
 REAL(g_main_context_new)
 REAL(g_main_context_acquire)
+REAL(g_main_context_release)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
@@ -181,7 +183,18 @@ static GMainContext *find_other(const GMainContext *context, const void **caller
 
 const void *thrum__adapt_glib_context(void)
 {
-	return thread.outermost ? thread.outermost : real_g_main_context_default(NULL)();
+	GMainContext *context = thread.outermost;
+
+	if (context)
+		return context;
+	/* The first thread runs the default one later, unless another one does. */
+	context = real_g_main_context_default(NULL)();
+	if (real_g_main_context_is_owner(NULL)(context))
+		return context;
+	if (own_tid() != (uint32_t)own_pid() || !real_g_main_context_acquire(NULL)(context))
+		return NULL;
+	real_g_main_context_release(NULL)(context);
+	return context;
 }
 
 static void run_default(void)

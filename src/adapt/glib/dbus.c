@@ -27,6 +27,7 @@ REAL(g_main_context_default)
 static struct ask {
 	_Atomic uint32_t tid;          /* of the thread that calls; 0: it is free */
 	_Atomic uint64_t call, caller; /* tasks */
+	_Atomic uint64_t source;       /* the latest of another context for which the call waits */
 	const void *_Atomic context;   /* that it runs */
 	_Atomic bool is_elsewhere;     /* a source of another context handles a call meanwhile */
 	char label[80];                /* of the source that handles the call */
@@ -106,6 +107,7 @@ static void begin_own(thrum_task call, const char *method)
 		snprintf(asks[i].label, sizeof asks[i].label, "handling of the own call %s",
 			method ? method : "");
 		atomic_store(&asks[i].is_elsewhere, false);
+		atomic_store(&asks[i].source, THRUM_TASK_NONE);
 		atomic_store(&asks[i].context, thrum__adapt_glib_context());
 		atomic_store(&asks[i].caller, thrum_task_current());
 		atomic_store(&asks[i].call, call);
@@ -150,6 +152,7 @@ static void handle(struct ask *ask, thrum_task call, thrum_task source, const vo
 {
 	if (context != atomic_load(&ask->context)) {
 		atomic_store(&ask->is_elsewhere, true);
+		atomic_store(&ask->source, source);
 		thrum_task_wait(call, source);
 	} else if (!atomic_load(&ask->is_elsewhere)) {
 		thrum_task_label(source, ask->label);
@@ -167,5 +170,16 @@ void thrum__adapt_glib_handles(thrum_task source, const void *context)
 
 		if (call && atomic_load(&asks[i].tid) != own_tid())
 			handle(&asks[i], call, source, context);
+	}
+}
+
+/* The method may be answered later. */
+void thrum__adapt_glib_handled(thrum_task source)
+{
+	for (unsigned i = 0; i < ASKS && atomic_load(&ask_count) > 0; i++) {
+		thrum_task call = atomic_load(&asks[i].call);
+
+		if (call && atomic_load(&asks[i].source) == source)
+			thrum_task_read(call, source);
 	}
 }

@@ -99,6 +99,8 @@ static void end_run(void)
 
 	unblock(top);
 	thrum__adapt_glib_ran_source(thread.runs[top].hook->cell, thread.runs[top].deeds);
+	if (thread.runs[top].hook->cell->is_call)
+		thrum__adapt_glib_handled(thread.runs[top].hook->cell->task);
 	if (loop) {
 		thrum_task_resolve(loop);
 		thrum_task_read(thrum_task_current(), loop);

@@ -49,7 +49,8 @@ void thrum__adapt_glib_iterates(void *context);
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
 	const void *caller);
 
-/* The context that the calling thread runs: that of its outermost loop, or the default one. */
+/* The context that the calling thread runs: that of its outermost loop, or the default one if no other thread
+ * does; NULL: it runs none. */
 const void *thrum__adapt_glib_context(void);
 
 /* ---- dbus.c ---- */
@@ -64,6 +65,8 @@ void thrum__adapt_glib_asks_by(thrum_task call, struct _GDBusProxy *, const char
 void thrum__adapt_glib_asked(thrum_task call);
 /* GIO attaches such a source to a context as handles a call. */
 void thrum__adapt_glib_handles(thrum_task source, const void *context);
+/* Such a source has had its run. */
+void thrum__adapt_glib_handled(thrum_task source);
 
 /* ---- gone.c ---- */
 

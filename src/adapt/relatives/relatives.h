@@ -158,6 +158,7 @@ struct unheard {
 	} how;
 	int64_t since;  /* when it was seen first */
 	uint64_t sleep; /* differs once the process sleeps anew; 0: it doesn't sleep, or for long */
+	bool works;     /* its main thread is in no call */
 };
 #define UNHEARD_NONE ((struct unheard){.how = UNHEARD_NOT})
 /* Finds such a signal that has no effect just now; UNHEARD_NONE: there is none. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +16,9 @@
 #include "adapt/relatives/relatives.h"
 
 #define LONG 500000000 /* ns; most of what a process does with a signal held back takes less */
-#define SLEEP_LONG 10  /* s; a longer sleep with a signal held back or ignored isn't about to end */
+#define WORK_LONG \
+	INT64_C(5000000000) /* ns; the same of one that does nothing but compute meanwhile */
+#define SLEEP_LONG 10 /* s; a longer sleep with a signal held back or ignored isn't about to end */
 
 /* How often processes sent a signal to this one, as far as is known. A group counts as each process of it. */
 struct sendings {
@@ -100,20 +103,31 @@ static bool is_short_sleep(pid_t process, const struct process_call *call)
 		length.tv_sec < SLEEP_LONG;
 }
 
-/* The sleep of a process's main thread, as in struct unheard. */
-static uint64_t sleep_of(pid_t process)
+/* Sets what the process's main thread does. */
+static void note_doing(pid_t process, struct unheard *unheard)
 {
 	struct process_call call;
 
-	return thrum__adapt_process_call(process, 0, &call) && is_short_sleep(process, &call)
+	unheard->works = !thrum__adapt_process_call(process, 0, &call);
+	unheard->sleep = !unheard->works && is_short_sleep(process, &call)
 		? thrum__adapt_process_ran(process, 0)
 		: 0;
+}
+
+/* Whether this process will be told by an alarm, whose handler may do more to end the other one. */
+static bool has_alarm(void)
+{
+	struct process_signals own;
+	struct itimerval alarm;
+
+	return getitimer(ITIMER_REAL, &alarm) == 0 && timerisset(&alarm.it_value) &&
+		thrum__adapt_process_signals(own_pid(), &own) && own.handled >> (SIGALRM - 1) & 1;
 }
 
 bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard *before)
 {
 	return now->how != UNHEARD_NOT && thrum__adapt_is_same_unheard(now, before) &&
-		rough_time() - before->since >= LONG &&
+		rough_time() - before->since >= (now->works && before->works ? WORK_LONG : LONG) &&
 		(!now->sleep || (before->sleep && now->sleep != before->sleep));
 }
 
@@ -130,10 +144,10 @@ struct unheard thrum__adapt_find_unheard(pid_t process)
 		found.number = number;
 		found.how = judge(process, group, number, &signals);
 	}
-	if (found.how == UNHEARD_NOT)
+	if (found.how == UNHEARD_NOT || has_alarm())
 		return UNHEARD_NONE;
 	found.since = rough_time();
-	found.sleep = sleep_of(process);
+	note_doing(process, &found);
 	return found;
 }
 

@@ -71,10 +71,12 @@ static gpointer ask(gpointer unused)
 
 static gboolean on_time(gpointer unused)
 {
-	if (strcmp(how, "thread") == 0)
+	if (strcmp(how, "thread") == 0 || strcmp(how, "busy") == 0)
 		g_thread_unref(g_thread_new("asker", ask, NULL));
 	else
 		ask(unused);
+	while (strcmp(how, "busy") == 0)
+		continue;
 	return G_SOURCE_REMOVE;
 }
 

@@ -303,6 +303,41 @@ static void work(void)
 	ask();
 }
 
+static void give_part(void)
+{
+	pthread_mutex_lock(&shared->mutex);
+	shared->answered++;
+	pthread_cond_signal(&shared->conditions[1]);
+	pthread_mutex_unlock(&shared->mutex);
+	_exit(0);
+}
+
+/* Waits for two parts. One process has given its part and ended; another one may still compute. */
+static void wait_for_parts(bool computes)
+{
+	make(-1);
+	if (start("giver") == 0)
+		give_part();
+	if (computes && start("computer") == 0) {
+		while (!is_fine || *(volatile int *)&shared->answered < 1)
+			continue;
+		give_part();
+	}
+	pthread_mutex_lock(&shared->mutex);
+	while (shared->answered < 2)
+		pthread_cond_wait(&shared->conditions[1], &shared->mutex);
+}
+
+static void lone(void)
+{
+	wait_for_parts(is_fine);
+}
+
+static void parts(void)
+{
+	wait_for_parts(true);
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -310,7 +345,8 @@ int main(int count, char **arguments)
 		void (*run)(void);
 	} cases[] = {{"semaphore", semaphore}, {"condition", condition}, {"parent", parent},
 		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"idle", idle},
-		{"named", named}, {"crash", crash}, {"turns", turns}, {"work", work}};
+		{"named", named}, {"crash", crash}, {"turns", turns}, {"work", work},
+		{"lone", lone}, {"parts", parts}};
 
 	is_fine = count > 2;
 	case_name = count > 1 ? arguments[1] : "";

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_fine;
@@ -280,6 +281,69 @@ static void soon(void)
 	end(child, child, SIGHUP);
 }
 
+/* It hears the signal once it has computed. */
+static void computing(void)
+{
+	struct timespec begin, now;
+	sigset_t set;
+	pid_t child;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	if (start(&child)) {
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		ready();
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		do
+			clock_gettime(CLOCK_MONOTONIC, &now);
+		while (now.tv_sec < begin.tv_sec + 4);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+	}
+	end(child, child, SIGTERM);
+}
+
+static pid_t forced;
+
+static void force(int number)
+{
+	(void)number;
+	kill(forced, SIGKILL);
+}
+
+/* The parent has an alarm that will end the child in another way. */
+static void alarmed(void)
+{
+	if (start(&forced)) {
+		hold_back(SIGTERM);
+		ready();
+		work();
+	}
+	handle(SIGALRM, SA_RESTART, force);
+	alarm(4);
+	end(forced, forced, SIGTERM);
+}
+
+static void *force_later(void *unused)
+{
+	usleep(20000000);
+	kill(forced, SIGKILL);
+	return unused;
+}
+
+/* Another thread will do so, or sleeps for something else. */
+static void slept(void)
+{
+	pthread_t thread;
+
+	if (start(&forced)) {
+		hold_back(SIGTERM);
+		ready();
+		work();
+	}
+	pthread_create(&thread, NULL, force_later, NULL);
+	end(forced, forced, SIGTERM);
+}
+
 static void work_in_handler(int number)
 {
 	(void)number;
@@ -308,11 +372,13 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"blocked", blocked}, {"ignored", ignored}, {"group", group},
 		{"inherited", inherited}, {"rung", rung}, {"leaving", leaving}, {"reader", reader},
-		{"told", told}, {"twice", twice}, {"asleep", asleep}, {"soon", soon}};
+		{"told", told}, {"twice", twice}, {"asleep", asleep}, {"soon", soon},
+		{"computing", computing}, {"alarmed", alarmed}, {"slept", slept}};
 	bool is_rung = argc > 1 && strcmp(argv[1], "rung") == 0;
 	bool is_deaf = argc > 1 &&
 		(strcmp(argv[1], "blocked") == 0 || strcmp(argv[1], "ignored") == 0 ||
-			strcmp(argv[1], "group") == 0 || strcmp(argv[1], "inherited") == 0);
+			strcmp(argv[1], "group") == 0 || strcmp(argv[1], "inherited") == 0 ||
+			strcmp(argv[1], "slept") == 0);
 
 	is_fine = argc > 2;
 	/* On a busy machine a look may find the child at work, and the next one has to tell. The others end

@@ -4,6 +4,7 @@
 
 #define LOOK_BACK 1024 /* edges of a barrier that are searched, from the latest back */
 #define PARTIES 64
+#define USUAL 2 /* so many times as long as before, a round may take */
 
 bool thrum__why_is_barrier(const struct thrum__model *model, uint32_t task)
 {
@@ -89,4 +90,27 @@ unsigned thrum__why_absent(const struct thrum__search *search, uint32_t barrier,
 		absent[found++] = parties[i];
 	}
 	return found;
+}
+
+bool thrum__why_is_usual_round(const struct thrum__model *model, uint32_t barrier)
+{
+	uint32_t edge = THRUM__TASK(model, barrier, edge_in);
+	int64_t longest = 0, latest = -1, next = -1;
+
+	if (!thrum__why_is_barrier(model, barrier))
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+			continue;
+		if (latest < 0)
+			latest = time;
+		else if (next - time > longest)
+			longest = next - time;
+		next = time;
+	}
+	if (edge == THRUM__NONE && next - THRUM__TASK(model, barrier, created) > longest)
+		longest = next - THRUM__TASK(model, barrier, created);
+	return latest >= 0 && model->end - latest <= USUAL * longest;
 }

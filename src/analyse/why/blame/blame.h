@@ -124,6 +124,9 @@ bool thrum__why_is_barrier(const struct thrum__model *, uint32_t task);
 unsigned thrum__why_absent(const struct thrum__search *, uint32_t barrier, uint32_t waiter,
 	uint32_t absent[THRUM__ABSENT_MAX]);
 
+/* Whether a barrier's round takes no longer than rounds before took. */
+bool thrum__why_is_usual_round(const struct thrum__model *, uint32_t barrier);
+
 /* ---- Signals before the wait (missed.c) ---------------------------------------------------- */
 
 /* A signal that nobody heard, before a wait of a path. */

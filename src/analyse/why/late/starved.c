@@ -301,6 +301,34 @@ static bool blame_overtakers(struct thrum__search *search, const struct thrum__d
 	return true;
 }
 
+/* Whether one job of a pool waited for another one, and others like them took as long: the pool has no more
+ * threads. */
+static bool is_usual_job(const struct thrum__search *search, const struct hog *hog,
+	const struct thrum__delay *delay)
+{
+	static const char *const words[] = {"job "};
+	const struct thrum__model *model = search->model;
+	uint32_t run = model->runs.count;
+
+	if (!delay->has_run || !thrum__why_begins_with(model, delay->task, words, 1) ||
+		!thrum__why_are_peers(search, hog->task, delay->task))
+		return false;
+	for (int i = 0; i < RUNS_BEFORE && run-- > model->runs.first; i++) {
+		int64_t end;
+
+		if (!thrum__model_has_row(&model->runs, run))
+			return false;
+		end = THRUM__RUN(model, run, end);
+		end = end < model->end ? end : model->end;
+		if (THRUM__RUN(model, run, task) != hog->task &&
+			end - THRUM__RUN(model, run, start) >= hog->total / 2 &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task)) &&
+			thrum__why_are_peers(search, hog->task, THRUM__RUN(model, run, task)))
+			return true;
+	}
+	return false;
+}
+
 bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
@@ -317,6 +345,8 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 	/* Where tasks that are alike take turns, the machine may be to blame that each turn is long. */
 	if (delay->has_run && delay->ran - delay->ready < UNFAIR &&
 		thrum__why_are_peers(search, hog.task, delay->task))
+		return false;
+	if (is_usual_job(search, &hog, delay))
 		return false;
 	/* A scheduler with priorities gives one task many turns, and means it. */
 	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&

@@ -564,6 +564,27 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
+/* Whether all that are missing at a barrier do something that no wait tells of, and may come: its rounds took
+ * as long before. If they didn't, sets path->is_soon: they may come nevertheless. */
+static bool is_late_party(const struct thrum__search *search, struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned missing = last ? thrum__why_absent(search, path->leaf, last->task, absent) : 0;
+
+	for (unsigned i = 0; i < missing; i++) {
+		uint32_t lane = thrum__why_last_lane(model, absent[i]);
+
+		if (!thrum__analyse_task_is_pending(model, absent[i]) || lane == THRUM__NONE ||
+			model->lanes[lane].suspended != THRUM__NONE ||
+			thrum__analyse_graph_waits(&search->graph, absent[i]).count > 0)
+			return false;
+	}
+	path->is_soon |= missing > 0;
+	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
+}
+
 /* Whether a thread waits for events of the outside, as its recorder says. */
 static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 {
@@ -625,8 +646,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
 			is_open_circle(model, path) || thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
-		return is_fresh(search, path) || may_be_elsewhere(search, path) ||
-			thrum__why_has_newcomer(search, path);
+		return is_late_party(search, path) || is_fresh(search, path) ||
+			may_be_elsewhere(search, path) || thrum__why_has_newcomer(search, path);
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

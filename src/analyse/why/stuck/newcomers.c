@@ -3,10 +3,13 @@
  * Tells whether somebody may serve an object next who never did so far: a thread that is new to it, or one
  * that waits for the outside.
  */
+#include <string.h>
+
 #include "analyse/why/candidates.h"
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
+#define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
 bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
@@ -95,8 +98,35 @@ static bool is_unasked(struct thrum__search *search, const struct thrum__why_lin
 		!is_like_signalled(search, link->wait.on);
 }
 
-/* Whether a thread may signal an object next: the one that signalled it last has started that thread since.
- * Or nobody signalled the object so far, and nothing came to the thread from the outside. */
+/* Whether a thread began one that signalled an object and has ended: it may begin the next. */
+static bool makes_servers(const struct thrum__model *model, uint32_t object, uint32_t thread)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t task = thrum__why_actor(model, edge);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, creator) == thread &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			!thrum__analyse_task_is_pending(model, task))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the thread of a lane does something that no wait tells of: it computes. */
+static bool is_computing(const struct thrum__search *search, const struct thrum__lane *lane,
+	uint32_t thread)
+{
+	return lane->suspended == THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
+}
+
+/* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
+ * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
+ * nothing came to the thread from the outside, or it computes. */
 static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	const struct thrum__model *model = search->model;
@@ -108,17 +138,23 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
 
-		if (!thrum__analyse_task_is_pending(model, thread) ||
-			!is_outside(search, lane, thread))
+		if (!thrum__analyse_task_is_pending(model, thread))
+			continue;
+		/* A barrier tells who is missing. */
+		if (is_unasked && !thrum__why_is_barrier(model, object) &&
+			is_computing(search, lane, thread))
+			return true;
+		if (!is_outside(search, lane, thread))
 			continue;
 		if (is_unasked)
 			return true;
 		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				     THRUM__REASON_BLOCKED_OUTSIDE) &&
 					!has_heard(model, lane)
-			   : THRUM__TASK(model, thread, creator) == server &&
-					THRUM__TASK(model, thread, created) >=
-						THRUM__EDGE(model, signal, time))
+			   : makes_servers(model, object, thread) ||
+					(THRUM__TASK(model, thread, creator) == server &&
+						THRUM__TASK(model, thread, created) >=
+							THRUM__EDGE(model, signal, time)))
 			return true;
 	}
 	return false;
@@ -168,6 +204,61 @@ static bool has_signal(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
+/* Whether a task did what others like it did: it signalled an object. */
+static bool has_served(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, to) == object)
+			return true;
+	return edge != THRUM__NONE;
+}
+
+/* Whether a timer goes back to a handle like that which signalled an object: it began the timer, or what did,
+ * and ended without a signal. So the timer tries again. After many tries that is no excuse. */
+static bool is_retry(const struct thrum__search *search, uint32_t timer, uint32_t server,
+	uint32_t object, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = timer, tries = 0;
+
+	for (; thrum__model_has_row(&model->tasks, task);
+		task = THRUM__TASK(model, task, creator)) {
+		if (task != timer && thrum__why_is_alike(search, task, server))
+			return !thrum__analyse_task_is_pending(model, task) &&
+				THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+				!has_served(model, task, object);
+		if (THRUM__TASK(model, task, created) < since ||
+			(THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+				tries++ == TRIES_MAX))
+			return false;
+	}
+	return false;
+}
+
+/* Whether a timer that is still to come tries again what was begun for a waiter. */
+static bool has_retry(struct thrum__search *search, uint32_t object, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL), server;
+
+	if (edge == THRUM__NONE)
+		return false;
+	server = THRUM__EDGE(model, edge, from);
+	if (!thrum__model_has_row(&model->tasks, server) ||
+		thrum__analyse_task_is_lane(model, server))
+		return false;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task) &&
+			thrum__why_is_running_timer(search, task) &&
+			is_retry(search, task, server, object, since))
+			return true;
+	return false;
+}
+
 static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	return has_new_thread(search, object, is_unasked) || has_signal(search, object);
@@ -178,11 +269,36 @@ bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__w
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	if (path->circle == THRUM__NONE)
-		return has_newcomer(search, path->leaf, last && is_unasked(search, last));
+		return has_newcomer(search, path->leaf, last && is_unasked(search, last)) ||
+			(last && has_retry(search, path->leaf, last->wait.since));
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
 			has_newcomer(search, path->links[i].task, false))
 			return true;
+	return false;
+}
+
+bool thrum__why_may_be_forced(struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const char *name = thrum__model_task_name(model, path->leaf, NULL);
+	uint32_t own = THRUM__TASK(model, path->leaf,
+		lane); /* of the thread that waits, which told it */
+
+	if (!strstr(name, ", which blocks SIG") && !strstr(name, ", which ignores SIG"))
+		return false;
+	for (uint32_t i = 0; own < model->lane_count && i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		struct thrum__analyse_waits waits;
+
+		if (i == own || lane->process != model->lanes[own].process ||
+			!thrum__analyse_task_is_pending(model, thread))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, thread);
+		if (waits.count > 0 && thrum__why_is_running_timer(search, waits.waits[0].on))
+			return true;
+	}
 	return false;
 }

@@ -327,7 +327,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	shorten_path(search, path);
 	if (path->is_marked)
 		return path->is_soon || thrum__why_is_loop(search, path->leaf) ||
-				is_abandoned(search, path)
+				is_abandoned(search, path) || thrum__why_may_be_forced(search, path)
 			? THRUM__POSSIBLE
 			: THRUM__LIKELY;
 	/* Such tasks wait for promises, which often become others: nobody knows for which one it waits. */

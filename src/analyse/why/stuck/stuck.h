@@ -77,6 +77,10 @@ bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
 /* Whether somebody may serve the leaf, or an object of the path's circle, for the first time. */
 bool thrum__why_has_newcomer(struct thrum__search *, const struct thrum__why_path *);
 
+/* Whether a path leads to a process that doesn't hear the signal which should end it, and another thread of
+ * the one that waits for its end sleeps for a time: it may be to end that in another way. */
+bool thrum__why_may_be_forced(struct thrum__search *, const struct thrum__why_path *);
+
 /* Whether nobody has done anything with a condition or semaphore but wait for it (newcomers.c). */
 bool thrum__why_is_untouched(const struct thrum__model *, uint32_t object);
 
