@@ -194,29 +194,41 @@ static const struct thrum__step *guessed_wait(const struct thrum__finding *findi
 	return finding->step_count > 1 && last->kind == THRUM__STEP_WAITS_FOR ? last : NULL;
 }
 
-/* Names the only thread that ended on a short way since a wait began, in the place of all that took the
- * lock. */
-static void try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
+/* Finds the only thread that ended on a short way since a wait began. */
+static bool find_short_way(const struct thrum__model *model, uint32_t lock,
+	const struct thrum__step *wait, struct thrum__step *step)
 {
-	const struct thrum__step *wait = guessed_wait(finding);
-	struct source source = {.condition = wait ? wait->other : THRUM__NONE};
+	struct source source = {.condition = wait->other, .lock = lock};
 	struct ways ways;
 
-	source.lock = wait ? thrum__why_lock_of_condition(model, wait->other) : THRUM__NONE;
-	if (source.lock == THRUM__NONE || !find_source(model, &source) ||
-		!thrum__model_has_row(&model->tasks, source.sample))
-		return;
+	if (!find_source(model, &source) || !thrum__model_has_row(&model->tasks, source.sample))
+		return false;
 	ways = look_at_ways(model, &source);
 	if (ways.short_ones != 1 || ways.usual < USUAL_MIN || ways.edge == THRUM__NONE ||
 		THRUM__TASK(model, ways.task, end) <= wait->time)
-		return;
-	finding->steps[1] = *wait;
-	finding->steps[0] = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
+		return false;
+	*step = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
 		.task = ways.task,
 		.other = source.condition,
 		.time = THRUM__TASK(model, ways.task, end),
 		.edge = ways.edge,
 		.more = ways.usual};
+	return true;
+}
+
+/* Names the thread that left early, in the place of all that took the lock. */
+static void try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
+{
+	const struct thrum__step *wait = guessed_wait(finding);
+	uint32_t lock = wait ? thrum__why_lock_of_condition(model, wait->other) : THRUM__NONE;
+	struct thrum__step step = {.other = wait ? wait->other : THRUM__NONE};
+
+	if (lock == THRUM__NONE ||
+		(!find_short_way(model, lock, wait, &step) &&
+			!thrum__why_find_short_turn(model, lock, wait->time, &step)))
+		return;
+	finding->steps[1] = *wait;
+	finding->steps[0] = step;
 	finding->step_count = 2;
 }
 
