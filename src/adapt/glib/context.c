@@ -17,8 +17,8 @@
 #include "adapt/glib/glib.h"
 #include "adapt/look/look.h"
 
-#define PUSHED_MAX 16 /* of one thread */
-#define LEFT_MAX 16   /* contexts that were left */
+#define PUSHED_MAX 8 /* of one thread */
+#define LEFT_MAX 16  /* contexts that were left */
 #define MADE \
 	64u /* contexts that the program made; of several with one place, the latest is known */
 
