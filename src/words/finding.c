@@ -226,6 +226,9 @@ static const struct {
 		"all others like it came there, $x in all",
 		"$t ends, and leaves out the place where such as $o are signalled; all others like "
 		"it came there, $x in all."},
+	[THRUM__STEP_SHORT_TURN] = {"Leaves out once where the lock of “$o” is taken",
+		"$x other such turns came there",
+		"$t leaves out once where the lock of $o is taken; $x other such turns came there."},
 	[TOOK_KEPT] = {"Takes something out of “$o” and ends without putting it back",
 		"others put theirs back",
 		"$t takes something out of $o and ends without putting it back; others put theirs back."},

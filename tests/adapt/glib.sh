@@ -73,10 +73,13 @@ same glib_left "$programs/glib_context"
 has glib_left why 'pop of the main context that was pushed by (probe|begin|glib_context\+0x)[^:]*. never resolves'
 same glib_main "$programs/glib_context" main
 has glib_main why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
+same glib_before "$programs/glib_context" before
+has glib_before why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
+has glib_before why '(idle|source) (finish|glib_context\+0x)[^:]*: Waits for .pop of'
 same glib_default "$programs/glib_context" default
 has glib_default why '^never resolved \(possible\): .own. never resolves'
 has glib_default why 'timeout (finish|glib_context\+0x)[^:]*: Waits for .run of the default main context'
-for case in fine later own served; do
+for case in fine later between own served; do
 	same "glib_$case" "$programs/glib_context" "$case"
 	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "contexts, $case: $(cat why.out)"
 done

@@ -17,6 +17,9 @@ done
 for case in told untold several; do
 	begin "$case" "$programs/stages" "$case"
 done
+for case in short busy fine; do
+	begin "turn-$case" "$programs/short_turn" "$case"
+done
 slots=
 [[ ! -x $programs/uv_slots ]] || slots='busy shards spool'
 for case in ${slots:+lost $slots}; do
@@ -40,6 +43,11 @@ has untold why 'Ends, and leaves out where such as .* all others like it came th
 # Where others end without coming there, too, that tells nothing.
 has several why '^never resolved'
 "$THRUM" why several.thrum | grep 'leaves out' && wrong 'several: one is blamed for a short way'
+has turn-short why 'Leaves out once where the lock of .condition idle. is taken; 1[0-4] other such turns'
+has turn-short why 'other such turns came there .*(count_job|short_turn)'
+[[ $("$THRUM" why turn-short.thrum | grep -c '^never resolved') == 1 ]] || wrong 'turn-short: several findings'
+has turn-busy why '^no findings'
+has turn-fine why '^no findings'
 [[ -z $slots ]] || has lost why 'Begins none like .write 4 bytes'
 [[ -z $asked ]] || {
 	has refused why 'connect 127.0.0.1:1, .*: Fails, and begins nothing; .ECONNREFUSED'

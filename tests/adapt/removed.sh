@@ -30,6 +30,8 @@ if [[ -x $programs/event_removed ]]; then
 	begin event "$programs/event_removed"
 	begin event-buffer "$programs/event_removed" buffer
 	begin event-held "$programs/event_removed" held
+	begin refuses "$programs/event_refuses"
+	begin refuses-unix "$programs/event_refuses" unix
 fi
 for case in pair door ticking throttled handed paused resting child doubled; do
 	soon "fine-$case" "$programs/removed" "$case" fine
@@ -43,6 +45,10 @@ if [[ -x $programs/event_removed ]]; then
 	soon fine-event "$programs/event_removed" fine
 	soon fine-event-buffer "$programs/event_removed" buffer fine
 	soon fine-event-held "$programs/event_removed" held fine
+	for case in fine late; do
+		soon "refuses-$case" "$programs/event_refuses" "$case"
+		soon "refuses-unix-$case" "$programs/event_refuses" unix "$case"
+	done
 fi
 all_same
 wait
@@ -67,5 +73,13 @@ if [[ -x $programs/event_removed ]]; then
 	keeps fine-event-buffer
 	leaves event-held 'left since bufferevent_disable in pause_reading'
 	keeps fine-event-held
+	refused='queued connections of socket [0-9]*, left since evconnlistener_disable in refuse_more'
+	for case in refuses refuses-unix; do
+		has "$case" why "Waits for .${refused}[^+]"
+		for way in fine late; do
+			has "$case-$way" why '^no findings'
+			"$THRUM" dump "$case-$way.thrum" | grep 'queued conn' && wrong "$case-$way: all are accepted"
+		done
+	done
 fi
 exit "$failed"

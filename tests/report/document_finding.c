@@ -117,6 +117,8 @@ static const struct {
 		"like it came there, 0 in all."},
 	{THRUM__STEP_ENDS_UNSERVED, 0, 0,
 		"[a] ends without serving [b]; others like it served it."},
+	{THRUM__STEP_SHORT_TURN, 0, 0,
+		"[a] leaves out once where the lock of [b] is taken; 0 other such turns came there."},
 	{THRUM__STEP_TAKES_LOCK, 0, 0, "[a] takes the lock of [b], but doesn't signal it."},
 	{THRUM__STEP_MISSES_ROUND, 0, 0,
 		"[a] doesn't serve [b] this time. All others have; each did in the rounds before."},

@@ -449,6 +449,22 @@ int thrum__adapt_socket_peer(int fd)
 	return search.is_doubled ? -1 : search.found;
 }
 
+bool thrum__adapt_socket_is_before(int fd, int listener)
+{
+	struct sockaddr_storage at, asked;
+	socklen_t size = sizeof at, asked_size = sizeof asked;
+	struct end to, door;
+
+	if (getsockname(listener, (struct sockaddr *)&at, &size) != 0 ||
+		getpeername(fd, (struct sockaddr *)&asked, &asked_size) != 0 ||
+		at.ss_family != asked.ss_family || thrum__adapt_socket_peer(fd) >= 0)
+		return false;
+	if (at.ss_family == AF_UNIX)
+		return is_named(&at, size) && size == asked_size && memcmp(&at, &asked, size) == 0;
+	return take_address((struct sockaddr *)&at, &door) &&
+		take_address((struct sockaddr *)&asked, &to) && door.port == to.port;
+}
+
 int thrum__adapt_socket_of(uint64_t inode)
 {
 	struct search search = {.is_unix = true, .fd = -1, .found = -1};

@@ -380,6 +380,20 @@ STAND_IN void evconnlistener_free(struct evconnlistener *listener)
 	real_evconnlistener_free(CALLER)(listener);
 }
 
+REAL(evconnlistener_get_fd)
+
+#define ACCEPTS(name, place) \
+	REAL(name) \
+	STAND_IN int name(struct evconnlistener *listener) \
+	{ \
+		if (thrum__adapt_event_begin(CALLER)) \
+			thrum__adapt_removed_closed(real_evconnlistener_get_fd(CALLER)(listener), \
+				place); \
+		return real_##name(CALLER)(listener); \
+	}
+ACCEPTS(evconnlistener_disable, thrum__adapt_caller(CALLER))
+ACCEPTS(evconnlistener_enable, NULL)
+
 #define LISTEN(name, parameters, arguments) \
 	REAL(name) \
 	STAND_IN struct evconnlistener *name parameters \

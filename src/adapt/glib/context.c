@@ -3,7 +3,8 @@
  * Contexts that a thread pushed as its default, and that it doesn't pop. As long as it has pushed one, no
  * other thread can run its sources. So if the callback that pushed it has returned, or the thread runs the
  * loop of another context, the sources that are attached to it wait in vain. Their tasks wait for a task
- * that tells this, and that ends once the context is popped, or run after all.
+ * that tells this, and that ends once the context is popped, or run after all. So does the first one that was
+ * attached before.
  *
  * A thread with a context of its own may attach a source to the default context, as g_timeout_add does; or
  * any thread one that is ready. If no thread runs that, the source waits for a task that ends once one does.
@@ -16,8 +17,8 @@
 #include "adapt/glib/glib.h"
 #include "adapt/look/look.h"
 
-#define PUSHED_MAX 16 /* of one thread */
-#define LEFT_MAX 16   /* contexts that were left */
+#define PUSHED_MAX 8 /* of one thread */
+#define LEFT_MAX 16  /* contexts that were left */
 #define MADE \
 	64u /* contexts that the program made; of several with one place, the latest is known */
 
@@ -29,15 +30,19 @@ REAL(g_main_loop_get_context)
 REAL(g_main_context_new)
 REAL(g_main_context_acquire)
 REAL(g_main_context_release)
+REAL(g_main_context_find_source_by_id)
 
 /* The contexts that the calling thread has pushed. More are not noted. */
 static __thread struct {
 	unsigned runs;           /* loops of other contexts than the default one */
 	GMainContext *outermost; /* of the outermost loop; NULL: it runs none */
 	unsigned count;
-	struct {
+	struct pushed {
 		GMainContext *context;
 		const void *caller;
+		thrum_task
+			source; /* the first that it attached there since, and nobody ran; or NONE */
+		guint id;
 	} pushed[PUSHED_MAX];
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -131,6 +136,64 @@ static struct left *find_left(const GMainContext *context)
 	return NULL;
 }
 
+/* A source waits until the context is popped. */
+static void wait_for_pop(thrum_task source, struct left *one)
+{
+	const void *pusher = atomic_load(&one->caller);
+	thrum_task task = atomic_load(&one->task);
+	char label[PLACE_MAX + 80];
+
+	if (!task) {
+		thrum__adapt_label(label, "pop of the main context that was pushed by", pusher);
+		task = thrum__create(thrum__adapt_site(pusher), THRUM_KIND_TASK, label);
+		thrum_task_should_resolve(task);
+		atomic_store(&one->task, task);
+	}
+	thrum_task_wait(source, task);
+}
+
+static struct pushed *find_pushed(const GMainContext *context)
+{
+	for (unsigned i = 0; i < thread.count && i < PUSHED_MAX; i++)
+		if (thread.pushed[i].context == context)
+			return &thread.pushed[i];
+	return NULL;
+}
+
+/* The context that is left has a source which its thread attached before. */
+static void leave_source(GMainContext *context, struct left *one)
+{
+	struct pushed *pushed = find_pushed(context);
+
+	if (pushed && pushed->source &&
+		real_g_main_context_find_source_by_id(NULL)(context, pushed->id))
+		wait_for_pop(pushed->source, one);
+}
+
+void thrum__adapt_glib_added(thrum_task source, const void *context, unsigned id)
+{
+	struct pushed *pushed = UNLIKELY(thread.count > 0) ? find_pushed(context) : NULL;
+
+	if (!pushed ||
+		(pushed->source &&
+			real_g_main_context_find_source_by_id(NULL)(pushed->context, pushed->id)))
+		return;
+	pushed->source = source;
+	pushed->id = id;
+}
+
+thrum_task thrum__adapt_glib_unpopped(void)
+{
+	thrum_task task = THRUM_TASK_NONE;
+
+	for (unsigned i = 0; i < thread.count && i < PUSHED_MAX && !task; i++) {
+		const struct left *one = find_left(thread.pushed[i].context);
+
+		task = one ? atomic_load(&one->task) : THRUM_TASK_NONE;
+	}
+	return task;
+}
+
 static void leave(GMainContext *context, const void *caller)
 {
 	if (!context || context == real_g_main_context_default(NULL)() || find_left(context))
@@ -142,6 +205,7 @@ static void leave(GMainContext *context, const void *caller)
 			continue;
 		atomic_store(&left[i].caller, caller);
 		atomic_fetch_add(&left_count, 1);
+		leave_source(context, &left[i]);
 		return;
 	}
 }
@@ -150,6 +214,10 @@ static void leave(GMainContext *context, const void *caller)
 static void come_back(const GMainContext *context)
 {
 	struct left *one = context ? find_left(context) : NULL;
+	struct pushed *pushed = UNLIKELY(thread.count > 0) && context ? find_pushed(context) : NULL;
+
+	if (pushed)
+		pushed->source = THRUM_TASK_NONE;
 
 	if (!one)
 		return;
@@ -287,26 +355,15 @@ void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_
 	const void *caller)
 {
 	struct left *one = context && source ? find_left(context) : NULL;
-	const void *pusher = one ? atomic_load(&one->caller) : NULL;
-	char label[PLACE_MAX + 80];
 	struct made *own = source ? find_made(context) : NULL;
-	thrum_task task;
 
 	if (UNLIKELY(own) && !one)
 		attach_to_made(source, own, caller);
 	if ((is_ready || UNLIKELY(thread.runs > 0 || thread.count > 0)) && source &&
 		is_default(context))
 		attach_to_default(source, caller);
-	if (!one)
-		return;
-	task = atomic_load(&one->task);
-	if (!task) {
-		thrum__adapt_label(label, "pop of the main context that was pushed by", pusher);
-		task = thrum__create(thrum__adapt_site(pusher), THRUM_KIND_TASK, label);
-		thrum_task_should_resolve(task);
-		atomic_store(&one->task, task);
-	}
-	thrum_task_wait(source, task);
+	if (one)
+		wait_for_pop(source, one);
 }
 
 /* ---- The calls --------------------------------------------------------------------------------- */
@@ -319,6 +376,7 @@ STAND_IN void g_main_context_push_thread_default(GMainContext *context)
 	if (thread.count < PUSHED_MAX) {
 		thread.pushed[thread.count].context = context;
 		thread.pushed[thread.count].caller = caller;
+		thread.pushed[thread.count].source = THRUM_TASK_NONE;
 	}
 	thread.count++;
 }
@@ -362,7 +420,8 @@ void thrum__adapt_glib_iterates(void *context)
 {
 	note_run();
 	iterate_made(context);
-	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0))
+	if (UNLIKELY(atomic_load_explicit(&left_count, memory_order_relaxed) > 0 ||
+		    thread.count > 0))
 		come_back(context);
 	if (!atomic_load_explicit(&of_default.is_iterated, memory_order_relaxed) &&
 		is_default(context)) {

@@ -340,6 +340,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 	const void *caller)
 {
 	struct cell *cell;
+	thrum_task task;
 	guint id;
 
 	real_g_source_set_priority(caller)(source, priority);
@@ -347,12 +348,15 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 		real_g_source_set_callback(
 			caller)(source, given->function, given->data, given->notify);
 	cell = cell_of(source);
+	task = cell ? cell->task : THRUM_TASK_NONE;
 	/* Nothing has to happen before its turn. */
 	if (cell && is_idle(cell))
 		thrum_task_ready(cell->task);
 	if (cell)
 		note_attached(cell, context, caller);
 	id = real_g_source_attach(caller)(source, context);
+	if (task)
+		thrum__adapt_glib_added(task, context, id);
 	real_g_source_unref(caller)(source);
 	return id;
 }
@@ -360,12 +364,17 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 {
 	struct cell *cell = cell_of(source);
+	thrum_task task = cell ? cell->task : THRUM_TASK_NONE;
+	guint id;
 
 	if (cell && is_idle(cell))
 		thrum_task_ready(cell->task);
 	if (cell)
 		note_attached(cell, context, CALLER);
-	return real_g_source_attach(CALLER)(source, context);
+	id = real_g_source_attach(CALLER)(source, context);
+	if (task)
+		thrum__adapt_glib_added(task, context, id);
+	return id;
 }
 
 #define AS_SOURCE_FUNCTION(function) ((GSourceFunc)(cell_function *)(function))

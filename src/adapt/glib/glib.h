@@ -48,6 +48,12 @@ void thrum__adapt_glib_iterates(void *context);
  * turn. */
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,
 	const void *caller);
+/* It has been attached, with this number. */
+void thrum__adapt_glib_added(thrum_task source, const void *context, unsigned id);
+
+/* Returns the task of the pop of a context that the calling thread has pushed, if a source waits for it; or
+ * NONE. */
+thrum_task thrum__adapt_glib_unpopped(void);
 
 /* The context that the calling thread runs: that of its outermost loop, or the default one if no other thread
  * does; NULL: it runs none. */

@@ -93,7 +93,8 @@ static thrum_task tell(void)
 	if (!add_reason(label + strlen(label), run)) {
 		if (!is_main && thread.count < 2)
 			return THRUM_TASK_NONE;
-		open = thrum__adapt_glib_open();
+		open = thrum__adapt_glib_unpopped();
+		open = open ? open : thrum__adapt_glib_open();
 	}
 	task = thrum__adapt_missing(label, run->caller);
 	if (open)

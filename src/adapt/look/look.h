@@ -134,6 +134,8 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller);
 void thrum__adapt_removed_event(int fd, const void *callback);
 /* A bufferevent of libevent was told, there, to read no more of this descriptor; NULL: to read again. */
 void thrum__adapt_removed_disabled(int fd, const void *caller);
+/* A listener of libevent was told, there, to accept no more from this descriptor; NULL: to accept again. */
+void thrum__adapt_removed_closed(int fd, const void *caller);
 /* Returns how many bytes the bufferevent of a descriptor holds, if it reads no more. NULL: none does. */
 extern int (*_Atomic thrum__adapt_removed_held)(int fd);
 /* A source of GLib waits for data of a descriptor. Returns a number for its end. */
@@ -217,7 +219,8 @@ enum origin thrum__adapt_origin(int fd);
 /* The other threads, for one descriptor. */
 struct others {
 	int fd;
-	short event; /* POLLIN or POLLOUT */
+	short event;  /* POLLIN or POLLOUT */
+	bool is_door; /* it listens: its other ends are all that wait in its queue */
 	/* These are found out: */
 	int peer;        /* its other end, in this process */
 	bool is_awake;   /* one doesn't wait, or has a time limit */

@@ -82,11 +82,18 @@ static void look_at_poll(struct others *others, const struct process_call *call)
 		look_at_polled(others, polled, count);
 }
 
+/* Whether this is the other end. */
+static bool is_peer(const struct others *others, int fd)
+{
+	return others->is_door ? thrum__adapt_socket_is_before(fd, others->fd) : fd == others->peer;
+}
+
 /* For what a thread waits that reads from the other end, or writes to it. */
 static thrum_task wait_of(const struct others *others, uint32_t tid, bool writes)
 {
-	thrum_task waiter = writes ? thrum__adapt_pipe_writer(others->fd)
-				   : thrum__adapt_pipe_waiter(others->fd);
+	thrum_task waiter = others->is_door ? THRUM_TASK_NONE
+		: writes                    ? thrum__adapt_pipe_writer(others->fd)
+					    : thrum__adapt_pipe_waiter(others->fd);
 
 	const struct thread *thread = waiter ? NULL : thrum__adapt_thread_of(tid);
 
@@ -99,7 +106,7 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 	bool writes = false;
 	int fd = thrum__adapt_vain_descriptor(&survey->look, survey->look.self, call, &writes);
 
-	if (fd >= 0 && fd == others->peer && (!writes || others->event == POLLIN)) {
+	if (fd >= 0 && is_peer(others, fd) && (!writes || others->event == POLLIN)) {
 		others->waiter = wait_of(others, tid, writes);
 		return;
 	}
@@ -167,8 +174,9 @@ static bool look_at_all(struct others *others, const struct looking *looking)
 
 bool thrum__adapt_others_look(struct others *others, const struct looking *looking)
 {
-	others->peer = peer_of(others->fd);
-	return others->peer >= 0 && look_at_all(others, looking) && others->waiter;
+	others->peer = others->is_door ? NOTHING : peer_of(others->fd);
+	return (others->is_door || others->peer >= 0) && look_at_all(others, looking) &&
+		others->waiter;
 }
 
 bool thrum__adapt_others_settle(struct others *others, const struct looking *looking)

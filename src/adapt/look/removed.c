@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Descriptors whose last watch was removed: a source of GLib whose callback said that it is done, an event of
- * libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes nevertheless,
- * nobody reads it. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is
- * told only while a thread waits for the other end, all others sleep, and none waits for a connection to the
+ * Descriptors whose last watch was removed: a source of GLib whose callback said that it is done, an event
+ * of libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes
+ * nevertheless, nobody reads it. Nor does anybody accept a connection at a listener of libevent that was
+ * disabled. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is told
+ * only while a thread waits for the other end, all others sleep, and none waits for a connection to the
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
  * throttles: then one is only told that is away for far longer than any was. A source of GLib whose callback
  * runs a loop watches for nothing until that ends.
@@ -26,6 +27,7 @@ static struct removed {
 	const void *_Atomic runner;   /* and who runs it */
 	const void *_Atomic callback; /* of libevent's latest event; NULL: none */
 	const void *_Atomic disabled; /* where its bufferevent was told to read no more; NULL */
+	const void *_Atomic closed;   /* where its listener was told to accept no more; NULL */
 	const char *_Atomic words;    /* NULL: no watch was removed */
 	const void *_Atomic place;    /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
@@ -39,6 +41,7 @@ static struct removed {
 } removed[FDS_MAX];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
+static const char since_closed[] = ", left since evconnlistener_disable in";
 static const char by_event[] = ", left by the removed event";
 static const char by_source[] = ", left by the removed source";
 static const char blocked[] = ", blocked within the callback";
@@ -108,14 +111,17 @@ static void watched(int fd)
 
 void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 {
-	const void *callback, *disabled;
+	const void *callback, *disabled, *closed;
 
 	if (fd >= FDS_MAX)
 		return;
 	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
 	disabled = atomic_load_explicit(&removed[fd].disabled, memory_order_relaxed);
+	closed = atomic_load_explicit(&removed[fd].closed, memory_order_relaxed);
 	if (is_watched)
 		watched(fd);
+	else if (closed)
+		note(fd, since_closed, closed);
 	else if (disabled)
 		note(fd, since_disabled, disabled);
 	else if (callback)
@@ -137,6 +143,14 @@ void thrum__adapt_removed_disabled(int fd, const void *caller)
 	if ((unsigned)fd >= FDS_MAX)
 		return;
 	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
+	raise_to(&used, fd + 1);
+}
+
+void thrum__adapt_removed_closed(int fd, const void *caller)
+{
+	if ((unsigned)fd >= FDS_MAX)
+		return;
+	atomic_store_explicit(&removed[fd].closed, caller, memory_order_relaxed);
 	raise_to(&used, fd + 1);
 }
 
@@ -195,6 +209,7 @@ void thrum__adapt_removed_forget(unsigned first, unsigned last)
 		}
 		atomic_store_explicit(&one->callback, NULL, memory_order_relaxed);
 		atomic_store_explicit(&one->disabled, NULL, memory_order_relaxed);
+		atomic_store_explicit(&one->closed, NULL, memory_order_relaxed);
 		clear(one);
 	}
 }
@@ -224,7 +239,9 @@ static bool has_watch(int fd)
 static bool may_tell(const struct removed *one, int fd, int64_t age, const struct looking *looking,
 	struct others *others)
 {
-	*others = (struct others){.fd = fd, .event = POLLIN};
+	*others = (struct others){.fd = fd,
+		.event = POLLIN,
+		.is_door = atomic_load(&one->words) == since_closed};
 	if (age / LONGER < atomic_load(&longest))
 		return false;
 	if (!thrum__adapt_others_settle(others, looking) || others->origins & FROM_OUTSIDE)
@@ -251,7 +268,11 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 	/* A timer of the loop may end that: why says that it is possible. */
 	bool may_end = others->origins && (words == blocked || atomic_load(&longest) > 0);
 
-	thrum__adapt_put_call(label, may_end ? "data so far unread of" : "unread data of", fd);
+	thrum__adapt_put_call(label,
+		words == since_closed ? "queued connections of"
+			: may_end     ? "data so far unread of"
+				      : "unread data of",
+		fd);
 	thrum__adapt_label(label + strlen(label), words, place);
 	if (words == blocked) {
 		place = atomic_load(&one->runner);
@@ -272,7 +293,7 @@ static int unread_of(const char *words, int fd)
 	int (*held)(int fd) = atomic_load(&thrum__adapt_removed_held);
 	int unread;
 
-	if (!words || has_watch(fd) || thrum__adapt_listens(fd))
+	if (!words || has_watch(fd) || thrum__adapt_listens(fd) != (words == since_closed))
 		return 0;
 	unread = thrum__adapt_unread(fd);
 	if (words == since_disabled && held)

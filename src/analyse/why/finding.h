@@ -148,8 +148,10 @@ const char *thrum__why_certainty_name(int certainty);
 	X(LOGGED, "logged")    /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved") /* ended without serving other, as its like did */ \
-	X(SHORT_WAY, "short-way")   /* ended, and left out where such as other are signalled */ \
-	X(TAKES_LOCK, "takes-lock") /* takes the lock of other, a condition */ \
+	X(SHORT_WAY, "short-way") /* ended, and left out where such as other are signalled */ \
+	X(SHORT_TURN, \
+		"short-turn") /* leaves out once a place where the lock of other, a condition, is taken */ \
+	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
 	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
 	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
 	X(ABANDONS, "abandons")             /* ends; other is ready, and its like ran there */ \
@@ -200,7 +202,7 @@ struct thrum__step {
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if
 	 * `other` had sent that in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
-	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY: how many came there.
+	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain.
 	 * TOOK: 1 if it should have put it back.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A callback pushes a context as its thread's default, and returns without a pop: what comes later for the
- * default context is never run. With "main" it is main that does so, before it runs its loop. With "fine" the
- * context is popped, with "later" another callback runs it and pops it, and with "own" a thread runs the loop
- * of the context that it has pushed. With "default" that thread adds its timer to the default context, which
- * nobody runs; with "served" main does. SIGALRM ends it.
+ * default context is never run. With "main" it is main that does so, before it runs its loop; with "before"
+ * it attaches the source then, too, and with "between" it runs that before its loop. With "fine" the context
+ * is popped, with "later" another callback runs it and pops it, and with "own" a thread runs the loop of the
+ * context that it has pushed. With "default" that thread adds its timer to the default context, which nobody
+ * runs; with "served" main does. SIGALRM ends it.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ static gboolean ask(gpointer data)
 static gboolean begin(gpointer data)
 {
 	(void)data;
+	if (is("before") || is("between"))
+		return G_SOURCE_REMOVE;
 	if (!is("main"))
 		probe();
 	g_timeout_add(10, ask, NULL);
@@ -116,6 +119,14 @@ static gpointer run_thread(gpointer data)
 	return NULL;
 }
 
+static void run_between(void)
+{
+	call_back(tick_once);
+	while (g_main_context_iteration(own, FALSE))
+		;
+	g_timeout_add(100, finish, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	chosen = argc > 1 ? argv[1] : "";
@@ -134,8 +145,12 @@ int main(int argc, char **argv)
 	main_loop = g_main_loop_new(NULL, FALSE);
 	g_timeout_add(40, tick, NULL);
 	g_idle_add(begin, NULL);
-	if (is("main"))
+	if (is("main") || is("before") || is("between"))
 		probe();
+	if (is("before"))
+		call_back(finish);
+	if (is("between"))
+		run_between();
 	g_main_loop_run(main_loop);
 	puts("done");
 	return 0;

@@ -194,30 +194,76 @@ static const struct thrum__step *guessed_wait(const struct thrum__finding *findi
 	return finding->step_count > 1 && last->kind == THRUM__STEP_WAITS_FOR ? last : NULL;
 }
 
-/* Names the only thread that ended on a short way since a wait began, in the place of all that took the
- * lock. */
-static void try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
+/* Finds the only thread that ended on a short way since a wait began. */
+static bool find_short_way(const struct thrum__model *model, uint32_t lock,
+	const struct thrum__step *wait, struct thrum__step *step)
 {
-	const struct thrum__step *wait = guessed_wait(finding);
-	struct source source = {.condition = wait ? wait->other : THRUM__NONE};
+	struct source source = {.condition = wait->other, .lock = lock};
 	struct ways ways;
 
-	source.lock = wait ? thrum__why_lock_of_condition(model, wait->other) : THRUM__NONE;
-	if (source.lock == THRUM__NONE || !find_source(model, &source) ||
-		!thrum__model_has_row(&model->tasks, source.sample))
-		return;
+	if (!find_source(model, &source) || !thrum__model_has_row(&model->tasks, source.sample))
+		return false;
 	ways = look_at_ways(model, &source);
 	if (ways.short_ones != 1 || ways.usual < USUAL_MIN || ways.edge == THRUM__NONE ||
 		THRUM__TASK(model, ways.task, end) <= wait->time)
-		return;
-	finding->steps[1] = *wait;
-	finding->steps[0] = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
+		return false;
+	*step = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
 		.task = ways.task,
 		.other = source.condition,
 		.time = THRUM__TASK(model, ways.task, end),
 		.edge = ways.edge,
 		.more = ways.usual};
+	return true;
+}
+
+/* Names the thread that left early, in the place of all that took the lock. Returns whether there is one. */
+static bool try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
+{
+	const struct thrum__step *wait = guessed_wait(finding);
+	uint32_t lock = wait ? thrum__why_lock_of_condition(model, wait->other) : THRUM__NONE;
+	struct thrum__step step = {.other = wait ? wait->other : THRUM__NONE};
+
+	if (lock == THRUM__NONE ||
+		(!find_short_way(model, lock, wait, &step) &&
+			!thrum__why_find_short_turn(model, lock, wait->time, &step)))
+		return false;
+	finding->steps[1] = *wait;
+	finding->steps[0] = step;
 	finding->step_count = 2;
+	return true;
+}
+
+/* Whether a finding tells only that others wait for the one whose wait another finding explains. */
+static bool is_behind(const struct thrum__finding *finding, const struct thrum__finding *explained)
+{
+	const struct thrum__step *wait = &explained->steps[explained->step_count - 1];
+	bool may_signal = false, waits = false;
+
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		const struct thrum__step *step = &finding->steps[i];
+
+		may_signal |= step->kind == THRUM__STEP_MAY_SIGNAL && step->task == wait->task;
+		waits |= step->kind == THRUM__STEP_WAITS_FOR && step->task == wait->task &&
+			step->other == wait->other;
+	}
+	return may_signal && waits && finding->certainty == explained->certainty;
+}
+
+/* Takes the findings that are behind this one into it. Returns its index. */
+static uint32_t take_those_behind(struct thrum__findings *findings, uint32_t at)
+{
+	for (uint32_t i = 0; i < findings->count;) {
+		if (i == at || !is_behind(&findings->findings[i], &findings->findings[at])) {
+			i++;
+			continue;
+		}
+		findings->findings[at].behind += 1 + findings->findings[i].behind;
+		findings->count--;
+		memmove(&findings->findings[i], &findings->findings[i + 1],
+			(findings->count - i) * sizeof *findings->findings);
+		at -= i < at;
+	}
+	return at;
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -227,10 +273,12 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 	unsigned asked = 0;
 
 	for (uint32_t i = 0; i < findings->count; i++) {
-		struct thrum__finding *finding = &findings->findings[i];
+		struct thrum__finding *finding;
 		struct thrum__odd odd;
 
-		try_short_way(search->model, finding);
+		if (try_short_way(search->model, &findings->findings[i]))
+			i = take_those_behind(findings, i);
+		finding = &findings->findings[i];
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&
 				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))
