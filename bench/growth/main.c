@@ -6,6 +6,7 @@
  *
  *   growth [PART OF AN EDGE AND PATTERN [COMMAND]]
  *
+ * For `--slow` and `diff` all tasks have one label, and end; `diff` compares them with those that don't end.
  * The command `thrum` is that of the same build.
  */
 #define _GNU_SOURCE
@@ -25,6 +26,7 @@
 #define MANY 400000
 #define SECONDS_MAX 60 /* of CPU time, for one command */
 #define SIZE ((uint64_t)256 << 20)
+#define LABEL "job"
 
 THRUM_TAG(step, NULL, "step", 1);
 
@@ -105,6 +107,29 @@ static void begins_a_span(thrum_task a, thrum_task b)
 	thrum_span_begin(&step);
 }
 
+/* The child never runs. */
+static void ends_a_child(thrum_task a, thrum_task b)
+{
+	(void)b;
+	thrum_task_switch(a);
+	thrum_task_resolve(thrum_task_create(THRUM_KIND_BIND, LABEL));
+}
+
+static void has_a_child_that_waits_for(thrum_task a, thrum_task b)
+{
+	thrum_task_wait(thrum_task_create_in(a, THRUM_KIND_BIND, LABEL), b);
+}
+
+static void runs_a_child(thrum_task a, thrum_task b)
+{
+	thrum_task child = thrum_task_create_in(a, THRUM_KIND_FIBER, LABEL);
+
+	thrum_task_switch(child);
+	thrum_task_ready(b);
+	thrum_task_switch(a);
+	thrum_task_resolve(child);
+}
+
 static const struct edge {
 	const char *name;
 	void (*make)(thrum_task a, thrum_task b);
@@ -123,6 +148,9 @@ static const struct edge {
 	{"creates", is_owner_of_a_child, THRUM_KIND_FIBER},
 	{"labels, due", labels_and_is_due, THRUM_KIND_TIMER},
 	{"begins a span", begins_a_span, THRUM_KIND_FIBER},
+	{"ends a child", ends_a_child, THRUM_KIND_FIBER},
+	{"child waits for", has_a_child_that_waits_for, THRUM_KIND_PROMISE},
+	{"runs a child", runs_a_child, THRUM_KIND_FIBER},
 };
 
 /* ---- Patterns --------------------------------------------------------------------------------- */
@@ -157,7 +185,15 @@ static uint64_t read_clock(void *context)
 	return (*ticks += 100) * 16;
 }
 
-static void record(const char *file, const struct edge *edge, enum pattern pattern, unsigned count)
+enum tasks {
+	BARE,
+	LABELLED,
+	ENDED, /* and labelled */
+	STATES,
+};
+
+static void record(const char *file, const struct edge *edge, enum pattern pattern, unsigned count,
+	enum tasks state)
 {
 	uint64_t ticks = 1000;
 	struct thrum_clock clock = {read_clock, &ticks, 250000000};
@@ -173,7 +209,8 @@ static void record(const char *file, const struct edge *edge, enum pattern patte
 		exit(1);
 	}
 	for (unsigned i = 0; i <= count; i++)
-		tasks[i] = thrum_task_create_in(THRUM_TASK_NONE, edge->kind, NULL);
+		tasks[i] = thrum_task_create_in(THRUM_TASK_NONE, edge->kind,
+			state == BARE ? NULL : LABEL);
 	thrum_task_should_resolve(tasks[0]);
 	thrum_task_should_resolve(tasks[count]);
 	for (unsigned i = 0; i < count; i++) {
@@ -182,59 +219,83 @@ static void record(const char *file, const struct edge *edge, enum pattern patte
 		choose(pattern, i, &a, &b);
 		edge->make(tasks[a], tasks[b]);
 	}
+	for (unsigned i = 0; state == ENDED && i <= count; i++)
+		thrum_task_resolve(tasks[i]);
 	thrum_stop();
 	free(tasks);
 }
 
 /* ---- Commands --------------------------------------------------------------------------------- */
 
-static const char *const commands[][5] = {
-	{"why"},
-	{"tasks"},
-	{"stats"},
-	{"render", "-o", "-", "-f", "svg"},
-	{"convert", "--to=chrome"},
+struct files {
+	char of[STATES][64];
+};
+
+/* `%` stands for the file, whose tasks are in that state. Where there is none, the file comes last. */
+static const struct command {
+	const char *name;
+	enum tasks state;
+	const char *words[6];
+} commands[] = {
+	{"why", BARE, {"why"}},
+	{"tasks", BARE, {"tasks"}},
+	{"stats", BARE, {"stats"}},
+	{"render", BARE, {"render", "-o", "-", "-f", "svg"}},
+	{"convert", BARE, {"convert", "--to=chrome", "%", "-"}},
+	{"html", BARE, {"html", "-o", "-"}},
+	{"--slow", ENDED, {"why", "--slow=" LABEL, "--folded=/dev/null"}},
+	{"diff", LABELLED, {"diff", "ended", "%"}},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 
+static void run(const char *thrum, const struct command *command, const struct files *files)
+{
+	const char *arguments[9] = {thrum}, *file = files->of[command->state];
+	struct rlimit limit = {SECONDS_MAX, SECONDS_MAX};
+	int n = 1, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	bool has_file = false;
+
+	for (int i = 0; i < 6 && command->words[i]; i++) {
+		const char *word = command->words[i];
+		bool is_file = strcmp(word, "%") == 0;
+
+		has_file = has_file || is_file;
+		arguments[n++] = is_file             ? file
+			: strcmp(word, "ended") == 0 ? files->of[ENDED]
+						     : word;
+	}
+	if (!has_file)
+		arguments[n++] = file;
+	setrlimit(RLIMIT_CPU, &limit);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	execv(thrum, (char *const *)arguments);
+	_exit(127);
+}
+
 /* Returns the seconds of CPU time that a command takes; negative if it was too many, or if it
  * fails. */
-static double measure(const char *thrum, const char *const command[5], const char *file)
+static double measure(const char *thrum, const struct command *command, const struct files *files)
 {
-	const char *arguments[9] = {thrum};
 	struct rusage usage;
-	int status, n = 1, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	for (int i = 0; i < 5 && command[i]; i++)
-		arguments[n++] = command[i];
-	arguments[n++] = file;
-	if (strcmp(command[0], "convert") == 0)
-		arguments[n++] = "-";
+	int status;
 	pid_t child = fork();
 
-	if (child == 0) {
-		struct rlimit limit = {SECONDS_MAX, SECONDS_MAX};
-
-		setrlimit(RLIMIT_CPU, &limit);
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-		execv(thrum, (char *const *)arguments);
-		_exit(127);
-	}
-	close(null);
+	if (child == 0)
+		run(thrum, command, files);
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || !WIFEXITED(status) ||
 		WEXITSTATUS(status) > 1)
 		return -1;
 	return bench_seconds(&usage);
 }
 
-static void compare(const char *thrum, const char *name, const char *const command[5],
-	const char *few, const char *many)
+static void compare(const char *thrum, const char *name, const struct command *command,
+	const struct files *few, const struct files *many)
 {
 	double small = measure(thrum, command, few) / FEW;
 	double large = small < 0 ? -1 : measure(thrum, command, many) / MANY;
 
-	printf("%-40s %-8s ", name, command[0]);
+	printf("%-40s %-8s ", name, command->name);
 	if (large < 0)
 		printf("%10s\n", "fails or takes too long");
 	else
@@ -243,33 +304,46 @@ static void compare(const char *thrum, const char *name, const char *const comma
 	fflush(stdout);
 }
 
+static void compare_all(const char *thrum, const struct edge *edge, enum pattern pattern,
+	const char *name, const char *only, const struct files *few, const struct files *many)
+{
+	for (enum tasks state = 0; state < STATES; state++) {
+		record(few->of[state], edge, pattern, FEW, state);
+		record(many->of[state], edge, pattern, MANY, state);
+	}
+	for (size_t c = 0; c < COMMANDS; c++)
+		if (!only || strcmp(commands[c].name, only) == 0)
+			compare(thrum, name, &commands[c], few, many);
+}
+
 int main(int argc, char **argv)
 {
-	char thrum[4096], folder[] = "/tmp/growth.XXXXXX", few[64], many[64], name[80];
+	char thrum[4096], folder[] = "/tmp/growth.XXXXXX", name[80];
+	struct files few, many;
 
 	bench_program(thrum, "thrum");
 	if (!mkdtemp(folder)) {
 		perror("growth");
 		return 1;
 	}
-	snprintf(few, sizeof few, "%s/few.thrum", folder);
-	snprintf(many, sizeof many, "%s/many.thrum", folder);
+	for (int i = 0; i < STATES; i++) {
+		snprintf(few.of[i], sizeof few.of[i], "%s/few%d.thrum", folder, i);
+		snprintf(many.of[i], sizeof many.of[i], "%s/many%d.thrum", folder, i);
+	}
 	printf("%-40s %-8s %8s %8s %8s\n", "ns of CPU time an edge", "", "100,000", "400,000",
 		"growth");
 	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
 		for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
 			snprintf(name, sizeof name, "%s: %s", edges[i].name,
 				pattern_names[pattern]);
-			if (argc > 1 && !strstr(name, argv[1]))
-				continue;
-			record(few, &edges[i], pattern, FEW);
-			record(many, &edges[i], pattern, MANY);
-			for (size_t c = 0; c < COMMANDS; c++)
-				if (argc < 3 || strcmp(commands[c][0], argv[2]) == 0)
-					compare(thrum, name, commands[c], few, many);
+			if (argc < 2 || strstr(name, argv[1]))
+				compare_all(thrum, &edges[i], pattern, name,
+					argc > 2 ? argv[2] : NULL, &few, &many);
 		}
-	unlink(few);
-	unlink(many);
+	for (int i = 0; i < STATES; i++) {
+		unlink(few.of[i]);
+		unlink(many.of[i]);
+	}
 	rmdir(folder);
 	return 0;
 }

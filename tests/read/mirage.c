@@ -297,6 +297,79 @@ static void reads_large_packets(void **state)
 	free(trace);
 }
 
+/* Returns the size of the text of event `i`: the same several times, then shorter, longer or any. */
+static size_t size_of_text(unsigned i)
+{
+	static const uint8_t sizes[] = {0, 7, 7, 7, 8, 8, 3, 15, 15, 16, 15, 17, 40, 15, 1, 0, 9,
+		10};
+	unsigned place = i / 5 + i % 3;
+	return sizes[place % sizeof(sizes)];
+}
+
+/* Puts events at p, some of which have a text of the letter that belongs to them. Returns their end. */
+static uint8_t *put_texts(uint8_t *p, unsigned events)
+{
+	static const uint8_t ops[] = {3, 5, 7, 6, 11}, sizes[] = {25, 17, 17, 25, 25};
+	for (unsigned i = 0; i < events; i++) {
+		put64(p, BEGIN + i);
+		p[8] = ops[i % 5];
+		put64(p + 9, i + 1);
+		if (sizes[i % 5] == 25)
+			put64(p + 17, i + 100);
+		p += sizes[i % 5];
+		if (i % 5 == 2)
+			continue;
+		memset(p, 'a' + (int)(i % 26), size_of_text(i));
+		p += size_of_text(i);
+		*p++ = 0;
+	}
+	return p;
+}
+
+static void check_text(const struct thrum_event *event, unsigned i)
+{
+	char text[64] = "";
+	if (i % 5 != 2)
+		memset(text, 'a' + (int)(i % 26), size_of_text(i));
+	assert_int_equal(event->clock, BEGIN + i);
+	assert_int_equal(event->task, i + 1);
+	assert_string_equal(event->text, text);
+	assert_int_equal(event->text_size, strlen(text));
+}
+
+/* Each event has its own text, however long those before it were. One that is cut off is no event. */
+static void knows_where_texts_end(void **state)
+{
+	enum {
+		ALL = 2000,
+		BYTES = 1 << 17
+	};
+	uint8_t *trace = calloc(1, BYTES);
+	assert_non_null(trace);
+	uint8_t small[SIZE];
+	make_trace(small);
+	memcpy(trace, small, 26);
+	uint8_t *end = put_texts(trace + 30, ALL);
+	for (unsigned missing = 0; missing < 2; missing++) {
+		uint32_t bits = BYTES * 8, content = (uint32_t)(end - trace - missing) * 8;
+		const struct thrum_event *events;
+		struct thrum_trace *opened;
+		unsigned seen = 0;
+		size_t count;
+		memcpy(trace + 20, &bits, 4);
+		memcpy(trace + 26, &content, 4);
+		assert_int_equal(thrum_trace_open_memory(trace, BYTES, &opened, NULL), 0);
+		while (thrum_trace_next(opened, &events, &count, NULL) > 0)
+			for (size_t i = 0; i < count; i++)
+				if (events[i].type != THRUM_EVENT_DAMAGED)
+					check_text(&events[i], seen++);
+		assert_int_equal(seen, ALL - missing);
+		assert_int_equal(thrum_trace_info(opened)->damaged, missing);
+		thrum_trace_close(opened);
+	}
+	free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +380,7 @@ int main(void)
 		cmocka_unit_test(survives_any_wrong_byte),
 		cmocka_unit_test(survives_any_end),
 		cmocka_unit_test(reads_large_packets),
+		cmocka_unit_test(knows_where_texts_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

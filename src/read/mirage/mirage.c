@@ -28,6 +28,7 @@
  * rest of its packet. It never moves the time of other events. Task 0 is the main context, which no
  * event creates: an event that creates it was read from zeros, and is damage.
  */
+#include "read/mirage/guess.h"
 #include "read/mirage/packets.h"
 
 #include <inttypes.h>
@@ -71,6 +72,7 @@ struct reader {
 	size_t decoded;  /* events among them that come from the window: the others are notes */
 	size_t notes;    /* of `texts` */
 	bool prefetched; /* `events` holds a batch that was not given yet */
+	struct thrum__mirage_guesses guesses;
 	struct thrum_event events[BATCH];
 	char texts[NOTES][160];
 };
@@ -206,8 +208,7 @@ static void finish_label(struct thrum_event *event)
  * Sets the event's text to the one at p. Returns the byte behind its NUL, or NULL if it doesn't
  * end.
  */
-static inline const uint8_t *take_text(struct thrum_event *event, const uint8_t *p,
-	const uint8_t *end)
+static const uint8_t *take_text(struct thrum_event *event, const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *nul = thrum__read_text_end(p, end);
 	if (nul >= end)
@@ -221,31 +222,38 @@ static inline const uint8_t *take_text(struct thrum_event *event, const uint8_t 
 
 /*
  * Decodes events up to the first one about which there is any doubt. This is the hot loop: it loads
- * fields whether or not the event has them, because branches that are hard to predict cost more.
+ * fields whether or not the event has them, because branches that are hard to predict cost more. So
+ * it guesses where texts end.
  */
 static void decode_events(struct reader *r)
 {
-	const uint8_t *p = r->window + r->at, *next, *const end = r->window + r->filled;
+	const uint8_t *p = r->window + r->at, *const end = r->window + r->filled;
+	const uint8_t *latest = r->window + r->latest, *next;
 	struct thrum_event *const begin = r->events + r->count, *event = begin;
 	const struct thrum_event *const stop = r->events + BATCH - SPARE;
-	const uint64_t base = r->base, bound = r->bound;
-	const uint64_t leap = thrum__mirage_leap(r->last, r->last - base);
+	const uint64_t base = r->base, leap = thrum__mirage_leap(r->last, r->last - base);
+	const uint64_t bound = r->last + leap < r->bound ? r->last + leap : r->bound;
 	for (uint64_t last = r->last; event < stop && end - p >= THRUM__MIRAGE_EVENT_MIN; event++) {
 		uint64_t stamp = thrum__mirage_load64(p), second = thrum__mirage_load64(p + 17);
-		/* When time runs back, the difference wraps and is more than any leap. */
-		if (stamp - last > leap || stamp > bound || p[8] >= THRUM__MIRAGE_OPS)
+		if (stamp < last || stamp > bound || p[8] >= THRUM__MIRAGE_OPS)
 			break;
 		const struct thrum__mirage_op *op = &thrum__mirage_ops[p[8]];
 		if (second == 0 && op->kind)
 			break;
-		event->text = "";
-		event->text_size = 0;
+		const struct thrum__mirage_guess *guess = &r->guesses.of[p[8]];
+		const uint8_t *text = p + op->size;
+		event->text = op->text ? (const char *)text : "";
+		event->text_size = guess->text_size;
 		event->type = op->type;
 		event->flags = op->flags;
-		next = p + op->size;
-		if (op->text)
-			next = take_text(event, next, end);
-		if (!next || next > end)
+		next = p + r->guesses.sizes[p[8]];
+		if (!thrum__mirage_guess_is_right(guess, text)) {
+			next = take_text(event, text, end);
+			if (!next)
+				break;
+			thrum__mirage_guess_set(&r->guesses, p[8], (size_t)(next - text) - 1);
+		}
+		if (next > end)
 			break;
 		event->time = (int64_t)(stamp - base);
 		event->clock = last = stamp;
@@ -255,10 +263,11 @@ static void decode_events(struct reader *r)
 		event->kind = op->kind & (p[25] <= THRUM_KIND_SWITCH ? p[25] : THRUM_KIND_UNKNOWN);
 		if (op->odd)
 			finish_odd(event);
-		r->latest = (size_t)(p - r->window);
+		latest = p;
 		p = next;
 	}
 	size_t taken = (size_t)(event - begin);
+	r->latest = (size_t)(latest - r->window);
 	if (taken)
 		r->last = event[-1].clock;
 	r->count += taken;
@@ -556,6 +565,8 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	r->trace.format = &thrum__mirage_format;
 	r->trace.input = *input;
+	for (unsigned op = 0; op < THRUM__MIRAGE_OPS; op++)
+		thrum__mirage_guess_set(&r->guesses, op, 0);
 	int error = thrum__mirage_find_packets(input, &r->packets, info);
 	if (!error) {
 		r->room = r->packets.largest < WINDOW ? (size_t)r->packets.largest : WINDOW;

@@ -22,7 +22,8 @@
 
 enum {
 	CHUNK = 1 << 16, /* bytes read at once while searching */
-	PEEK = 4096,     /* bytes of content in which a packet's first timestamps are looked for */
+	PEEK = 4096,     /* bytes of content in which a packet's first timestamps are looked for, */
+	GLANCE = 256,    /* which mostly are among so many */
 	SLACK = 8,       /* readable bytes behind a chunk: see thrum__mirage_event_size */
 };
 
@@ -163,6 +164,26 @@ static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets
 	return packet;
 }
 
+/* Reads a packet's first three timestamps. False: they aren't among the first bytes of its content. */
+static bool read_stamps(struct scan *scan, const struct thrum__mirage_packet *packet, size_t bytes,
+	uint64_t stamps[3])
+{
+	size_t left = packet->content - THRUM__MIRAGE_HEADER;
+	left = fetch(scan, packet->offset + THRUM__MIRAGE_HEADER, left < bytes ? left : bytes);
+	const uint8_t *p = scan->buffer;
+	for (unsigned i = 0; i < 3; i++) {
+		if (left < 9)
+			return false;
+		stamps[i] = thrum__mirage_load64(p);
+		size_t size = p[8] < THRUM__MIRAGE_OPS ? thrum__mirage_event_size(p, left) : 0;
+		if (!size && i < 2)
+			return false;
+		p += size;
+		left -= size;
+	}
+	return true;
+}
+
 /*
  * Sets the packet's `time` and `witnessed` by its first three timestamps. The second one is the
  * packet's time, because only that can be checked from both sides: so a wrong timestamp, by however
@@ -170,20 +191,9 @@ static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets
  */
 static void witness(struct scan *scan, struct thrum__mirage_packet *packet)
 {
-	size_t left = packet->content - THRUM__MIRAGE_HEADER;
-	left = fetch(scan, packet->offset + THRUM__MIRAGE_HEADER, left < PEEK ? left : PEEK);
-	const uint8_t *p = scan->buffer;
 	uint64_t stamps[3] = {0};
-	for (unsigned i = 0; i < 3; i++) {
-		if (left < 9)
-			return;
-		stamps[i] = thrum__mirage_load64(p);
-		size_t size = p[8] < THRUM__MIRAGE_OPS ? thrum__mirage_event_size(p, left) : 0;
-		if (!size && i < 2)
-			return;
-		p += size;
-		left -= size;
-	}
+	if (!read_stamps(scan, packet, GLANCE, stamps) && !read_stamps(scan, packet, PEEK, stamps))
+		return;
 	packet->time = stamps[1];
 	packet->witnessed = stamps[0] <= stamps[1] && stamps[1] <= stamps[2] &&
 		stamps[2] <= INT64_MAX && stamps[1] - stamps[0] <= thrum__mirage_leap(stamps[0], 0);
