@@ -181,7 +181,6 @@ static int explain(const struct load *load, const struct why_options *options)
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
-	thrum__why_add_losses(&search, &findings);
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
