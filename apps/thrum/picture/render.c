@@ -58,7 +58,7 @@ static int add_trace(struct render *render, const char *argument)
 	return status == STATUS_OK ? add_input(render) : status;
 }
 
-/* Opens several traces as one, if they are, or one with the others of its run. Else the input has no trace. */
+/* Opens several traces as one, if they are, or one with the others of its run. Else there is no trace. */
 static int join_traces(struct render *render, int argc, char **argv)
 {
 	struct input *input = &render->loads[0].input;
