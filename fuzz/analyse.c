@@ -83,7 +83,6 @@ static void check_findings(const struct thrum__model *model)
 	struct thrum__odd odd[2];
 
 	require(thrum__why_make(model, &findings) == 0);
-	thrum__why_add_losses(&search, &findings);
 	require(thrum__analyse_odd(&search, THRUM__NONE, model->end, odd, 2) <= 2);
 	thrum__analyse_odd_free(&search);
 	for (uint32_t i = 0; i < findings.count; i++) {

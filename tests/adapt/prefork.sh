@@ -51,6 +51,23 @@ done
 same older "$programs/prefork" fine
 "$THRUM" why older.thrum >why.out 2>why.err || wrong "of an older run: $(cat why.out)"
 grep -q 'older.thrum is read with 2 more of the same run' why.err || wrong "of an older run: $(cat why.err)"
+# Pictures, pages and windows show the same run; a page of a part of the time has only the one recording.
+"$THRUM" render older.thrum -o older.svg 2>why.err || wrong "render: $(cat why.err)"
+grep -q 'older.thrum is read with 2 more of the same run' why.err || wrong "render: $(cat why.err)"
+grep -q 'never resolves' older.svg && wrong "a healthy run in a picture"
+"$THRUM" render hang.thrum -o hang.svg 2>why.err || wrong "render: $(cat why.err)"
+grep -q 'Waits for .condition is_filled' hang.svg || wrong "the picture lacks the finding"
+if "$THRUM" html --viewer -o viewer.html 2>/dev/null; then
+	"$THRUM" html hang.thrum -o hang.html 2>why.err || wrong "html: $(cat why.err)"
+	grep -q 'hang.thrum is read with 2 more of the same run' why.err || wrong "html: $(cat why.err)"
+	grep -q '"name":"hang.thrum + 2 more"' hang.html || wrong "the page's name"
+	"$THRUM" html --start=1ms hang.thrum -o part.html 2>why.err || wrong "html: $(cat why.err)"
+	grep -q '"name":"hang.thrum"' part.html || wrong "the name of a part"
+fi
+(unset DISPLAY WAYLAND_DISPLAY && "$THRUM" view hang.thrum) >why.out 2>&1 && wrong "view needs no display"
+grep -q 'hang.thrum is read with 2 more of the same run' why.out || wrong "view: $(cat why.out)"
+(unset DISPLAY WAYLAND_DISPLAY && "$THRUM" view --stacked hang.thrum) >why.out 2>&1
+grep -q 'same run' why.out && wrong "view --stacked: $(cat why.out)"
 same fine "$programs/prefork" fine
 count fine 2
 for file in fine.thrum*; do

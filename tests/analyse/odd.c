@@ -354,7 +354,6 @@ static void serve(int at, bool is_answered, bool is_late)
 static unsigned count_left_out(void)
 {
 	struct thrum__model *model;
-	struct thrum__odd_search search;
 	struct thrum__findings findings;
 	unsigned count = 0;
 
@@ -362,9 +361,6 @@ static unsigned count_left_out(void)
 	model = story_model(story_told(), false);
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_true(findings.count > 0);
-	search = (struct thrum__odd_search){.model = model};
-	thrum__why_add_losses(&search, &findings);
-	thrum__analyse_odd_free(&search);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned at = 0; at < findings.findings[i].step_count; at++) {
 			const struct thrum__step *step = &findings.findings[i].steps[at];

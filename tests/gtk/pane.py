@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
@@ -30,6 +31,27 @@ def links(desktop):
     viewer.key("BackSpace")
     wait_selected(viewer, 3)
     is_quiet(viewer)
+
+
+def findings_of_why(desktop):
+    """The window has the findings of `thrum why`: also of slots that were lost, and none where all is well."""
+    folder = os.path.join(desktop.folder, "kept")
+    archive = os.path.join(os.environ["SOURCE"], "tests", "why", "unseen", "recordings.tar.xz")
+    names = ["xx_agent.broken", "zz_uv_slots.broken", "af_buildgraph.broken", "xx_agent.healthy"]
+    os.makedirs(folder)
+    with tarfile.open(archive) as kept:
+        for name in names:
+            kept.extract(name + ".thrum", folder)
+    for name in names:
+        file = os.path.join(folder, name + ".thrum")
+        told = subprocess.run([os.environ["THRUM"], "why", "--format=json", file], check=False,
+                              stdout=subprocess.PIPE).stdout.splitlines()
+        check(bool(told) == name.endswith("broken"), f"why tells {len(told)} findings of {name}")
+        viewer = shown(desktop, file)
+        viewer.settle()
+        seen = [place for place in viewer.window().places if place.startswith("finding-")]
+        check(len(seen) == len(told), f"{len(seen)} findings of {name} instead of {len(told)}")
+        viewer.end()
 
 
 def notes(desktop):
@@ -222,5 +244,5 @@ def opens_sites(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, notes, opens_sites, ranges, tasks, statistics, counters, why_slow, follows_the_selection,
-            differences])
+driver.run([links, findings_of_why, notes, opens_sites, ranges, tasks, statistics, counters, why_slow,
+            follows_the_selection, differences])

@@ -421,18 +421,33 @@ AppTrace *app_trace_new(const char *file)
 	return self;
 }
 
-AppTrace *app_trace_new_together(const char *const *files)
+/* The names of files that are one trace, as `thrum html` writes them. Where the first is FILE and all others
+ * are FILE.PID, these are only counted. Free it with g_free. */
+static char *name_together(const char *const *files)
 {
-	AppTrace *self = g_object_new(THRUM_TYPE_TRACE, NULL);
 	g_autoptr(GString) name = g_string_new(NULL);
+	g_autofree char *first = g_filename_display_basename(files[0]);
+	g_autofree char *stem = g_strconcat(files[0], ".", NULL);
+	unsigned count = 1;
 
-	self->files = g_strdupv((char **)files);
+	while (files[count] && g_str_has_prefix(files[count], stem))
+		count++;
+	if (count > 2 && !files[count])
+		return g_strdup_printf("%s + %u more", first, count - 1);
 	for (; *files; files++) {
 		g_autofree char *part = g_filename_display_basename(*files);
 
 		g_string_append_printf(name, "%s%s", name->len ? " + " : "", part);
 	}
-	self->name = g_strdup(name->str);
+	return g_strdup(name->str);
+}
+
+AppTrace *app_trace_new_together(const char *const *files)
+{
+	AppTrace *self = g_object_new(THRUM_TYPE_TRACE, NULL);
+
+	self->files = g_strdupv((char **)files);
+	self->name = name_together(files);
 	start_reading(self);
 	return self;
 }

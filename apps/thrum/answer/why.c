@@ -181,7 +181,6 @@ static int explain(const struct load *load, const struct why_options *options)
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
-	thrum__why_add_losses(&search, &findings);
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
@@ -201,14 +200,9 @@ static int explain(const struct load *load, const struct why_options *options)
 static int load_all(const struct command *command, char **argv, int argc, bool is_together,
 	struct load *load)
 {
-	struct relatives relatives = {NULL, 0};
-	int status = STATUS_OK;
+	struct relatives relatives;
+	int status = relatives_of(argv, argc, &relatives);
 
-	if (argc == 1)
-		status = relatives_find(argv[0], &relatives);
-	if (status == STATUS_OK && relatives.count > 1)
-		complain("%s is read with %d more of the same run: %s.PID", argv[0],
-			relatives.count - 1, argv[0]);
 	if (status == STATUS_OK)
 		status = relatives.count > 0
 			? load_traces(command, relatives.paths, relatives.count, true, load)
@@ -294,8 +288,9 @@ const struct command command_why = {
 	.options = options_of_why,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records; - standard input. Each finding lists its steps from the cause on, with\n"
-		"the times of their events as thrum dump prints them.",
+		"records; - standard input. Recordings TRACE.PID of the same run are read with\n"
+		"TRACE. Each finding lists its steps from the cause on, with the times of their\n"
+		"events as thrum dump prints them.",
 	.examples = "thrum why server.thrum\n"
 		    "thrum why --task='GET *' 4711            what does it wait for?\n"
 		    "thrum why --at=1.5s server.thrum\n"

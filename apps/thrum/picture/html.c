@@ -19,6 +19,7 @@
 #include "trace/file.h"
 #include "trace/input.h"
 #include "trace/load.h"
+#include "trace/relatives.h"
 #include "trace/times.h"
 #include "world/bundle.h"
 
@@ -157,11 +158,13 @@ static int open_source(struct html *html, const char *argument)
 }
 
 /* Takes several traces as one, a bundle of copies, if they are. Sets *is_done then. */
-static int open_together(struct html *html, char *const *arguments, int count, bool *is_done)
+static int open_together(struct html *html, char *const *arguments, int count, bool is_run,
+	bool *is_done)
 {
 	struct source *source = &html->sources[0];
 	struct input joined;
-	int status = input_join(html->command, arguments, count, html->options.together, &joined);
+	int status = input_join(html->command, arguments, count, is_run || html->options.together,
+		&joined);
 	int fd, result;
 
 	*is_done = status == STATUS_OK && joined.trace;
@@ -189,11 +192,15 @@ static int open_together(struct html *html, char *const *arguments, int count, b
 static int open_sources(struct html *html, char **arguments, int count)
 {
 	const struct html_options *options = &html->options;
-	bool is_done = false;
-	int status = STATUS_OK;
+	bool is_done = false, is_whole = times_are_all(&options->times) && !options->as.pair;
+	struct relatives run = {NULL, 0};
+	int status = is_whole ? relatives_of(arguments, count, &run) : STATUS_OK;
 
-	if (count > 1 && times_are_all(&options->times))
-		status = open_together(html, arguments, count, &is_done);
+	if (status == STATUS_OK && run.count > 0)
+		status = open_together(html, run.paths, run.count, true, &is_done);
+	else if (status == STATUS_OK && count > 1 && times_are_all(&options->times))
+		status = open_together(html, arguments, count, false, &is_done);
+	relatives_free(&run);
 	if (status == STATUS_OK && !is_done)
 		status = input_check_beside(html->command, count);
 	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
@@ -468,12 +475,12 @@ const struct command command_html = {
 	.options = options_of_html,
 	.reads_traces = true,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
-		"Others can open it as it is. Several traces are one if messages go between them,\n"
-		"else they stand one above the other on one scale of time. Traces of which only\n"
-		"a part is kept are never one: messages at other times tell how far clocks are\n"
-		"apart. The part after # of the page's address says what it shows, so that a\n"
-		"copied link shows the same. An older FILE is replaced, but never a trace or a\n"
-		"symbolic link.",
+		"Others can open it as it is. Recordings TRACE.PID of the same run are read with\n"
+		"TRACE. Several other traces are one if messages go between them, else they stand\n"
+		"one above the other on one scale of time. Traces of which only a part is kept\n"
+		"are never one: messages at other times tell how far clocks are apart. The\n"
+		"part after # of the page's address says what it shows, so that a copied link\n"
+		"shows the same. An older FILE is replaced, but never a trace or a symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"

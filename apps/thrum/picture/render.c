@@ -10,6 +10,7 @@
 #include "line/text.h"
 #include "picture/render.h"
 #include "source/input.h"
+#include "trace/relatives.h"
 
 #define PART_MOST 900  /* px of a trace, without --height */
 #define PART_LEAST 60  /* px of a trace, with --height */
@@ -57,15 +58,30 @@ static int add_trace(struct render *render, const char *argument)
 	return status == STATUS_OK ? add_input(render) : status;
 }
 
-/* Adds several traces: as one, or one above the other. */
-static int add_traces(struct render *render, int argc, char **argv)
+/* Opens several traces as one, if they are, or one with the others of its run. Else there is no trace. */
+static int join_traces(struct render *render, int argc, char **argv)
 {
 	struct input *input = &render->loads[0].input;
-	int status = STATUS_OK;
+	struct relatives run;
+	int status;
 
-	if (argc > 1 && !render->options.align)
+	if (render->options.align || render->options.as.pair)
+		return STATUS_OK;
+	status = relatives_of(argv, argc, &run);
+	if (status == STATUS_OK && run.count > 0)
+		status = input_open_all(render->command, run.paths, run.count, true, input);
+	else if (status == STATUS_OK && argc > 1)
 		status = input_join(render->command, argv, argc, render->options.together, input);
-	if (status == STATUS_OK && input->trace)
+	relatives_free(&run);
+	return status;
+}
+
+/* Adds traces: as one, or one above the other. */
+static int add_traces(struct render *render, int argc, char **argv)
+{
+	int status = join_traces(render, argc, argv);
+
+	if (status == STATUS_OK && render->loads[0].input.trace)
 		return add_input(render);
 	if (status == STATUS_OK)
 		status = input_check_beside(render->command, argc);
@@ -310,9 +326,10 @@ const struct command command_render = {
 	.reads_traces = true,
 	.more = "Each line is a task. It is blue where the task runs; red marks show problems.\n"
 		"--legend explains all marks. If little runs, idle time is folded into bands.\n"
-		"Several traces stand one above the other on one scale of time. Texts in an SVG\n"
-		"or PDF can be searched and copied. An older FILE is replaced, but never a trace\n"
-		"or a symbolic link.",
+		"Recordings TRACE.PID of the same run are read with TRACE. Several other traces\n"
+		"stand one above the other on one scale of time. Texts in an SVG or PDF can be\n"
+		"searched and copied. An older FILE is replaced, but never a trace or a symbolic\n"
+		"link.",
 	.examples = "thrum render server.thrum -o server.svg\n"
 		    "thrum render server.thrum -o slow.png --start=1.2s --duration=50ms --legend\n"
 		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write\n"

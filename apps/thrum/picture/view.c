@@ -12,6 +12,7 @@
 #include "picture/as.h"
 #include "source/input.h"
 #include "trace/input.h"
+#include "trace/relatives.h"
 
 #define VIEWER "thrum-gtk"
 
@@ -103,6 +104,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 {
 	const char *arguments[INPUTS_MAX + 8] = {VIEWER};
 	struct view_options options = {.as = {.as = -1}};
+	struct relatives run = {NULL, 0};
 	char *state;
 	size_t count = 1;
 	bool is_one;
@@ -116,6 +118,16 @@ static int run_view(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.stacked || options.as.pair)
 		arguments[count++] = "--stacked";
+	else
+		status = relatives_of(argv, argc, &run);
+	if (status != STATUS_OK)
+		return status;
+	/* The process ends or becomes the viewer: nobody frees these. */
+	if (run.count > 0) {
+		argc = run.count;
+		argv = run.paths;
+		options.together = true;
+	}
 	status = are_one(command, &options, argc, argv, &is_one);
 	if (status == STATUS_OK && !is_one)
 		status = input_check_beside(command, argc);
@@ -123,7 +135,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 		return status;
 	if (is_one)
 		arguments[count++] = "--together";
-	/* The process ends or becomes the viewer: nobody frees this text. */
+	/* Nobody frees this text, either. */
 	status = as_state(command, &options.as, options.state, &state);
 	if (status != STATUS_OK)
 		return status;
@@ -168,7 +180,8 @@ const struct command command_view = {
 	.options = options_of_view,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records. The window follows a trace that a program still writes. Several traces\n"
+		"records. The window follows a trace that a program still writes. Recordings\n"
+		"TRACE.PID of the same run are read with TRACE. Several other traces\n"
 		"are one if messages go between them, else they get a window each. The program\n"
 		"thrum-gtk shows them; its key ? lists all keys.",
 	.examples = "thrum view server.thrum\n"

@@ -144,6 +144,19 @@ int relatives_find(const char *file, struct relatives *found)
 	return relatives && found->paths ? STATUS_OK : load_no_memory();
 }
 
+int relatives_of(char *const *arguments, int count, struct relatives *found)
+{
+	int status = STATUS_OK;
+
+	*found = (struct relatives){NULL, 0};
+	if (count == 1)
+		status = relatives_find(arguments[0], found);
+	if (status == STATUS_OK && found->count > 1)
+		complain("%s is read with %d more of the same run: %s.PID", arguments[0],
+			found->count - 1, arguments[0]);
+	return status;
+}
+
 void relatives_free(struct relatives *found)
 {
 	for (int i = 0; i < found->count; i++)

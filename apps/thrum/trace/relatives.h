@@ -20,6 +20,10 @@ struct relatives {
 int relatives_find(const char *file, struct relatives *);
 void relatives_free(struct relatives *);
 
+/* The same for the arguments of a command: where the only one has others of its run beside it, a line on
+ * standard error says so. Else it finds none. */
+int relatives_of(char *const *arguments, int count, struct relatives *);
+
 /* Whether all these files are of one run. */
 bool relatives_are(const char *const *files, int count);
 

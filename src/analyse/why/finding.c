@@ -317,6 +317,28 @@ static int sort_tasks(struct thrum__search *search)
 	return 0;
 }
 
+static int sort_findings(struct thrum__search *search)
+{
+	struct thrum__findings *findings = search->findings;
+
+	qsort(findings->findings, findings->count, sizeof *findings->findings,
+		compare_findings); /* few */
+	return 0;
+}
+
+/* Adds what a search through all turns tells of signals that were left out and slots of loops that were lost.
+ * It is made only where a finding or a program at rest asks for it. */
+static int add_losses(struct thrum__search *search)
+{
+	struct thrum__odd_search odd = {.model = search->model};
+
+	thrum__why_add_left_out(&odd, search->findings);
+	thrum__why_add_drained(&odd, search->findings);
+	thrum__why_add_slots(&odd, search->findings);
+	thrum__analyse_odd_free(&odd);
+	return 0;
+}
+
 static int (*const steps[])(struct thrum__search *) = {
 	make_room,
 	make_peers,
@@ -334,6 +356,8 @@ static int (*const steps[])(struct thrum__search *) = {
 	thrum__why_find_contended,
 	thrum__why_find_leaks,
 	compare_with_peers,
+	sort_findings,
+	add_losses,
 };
 
 struct thrum__why_work {
@@ -366,13 +390,10 @@ void thrum__why_end(struct thrum__why_work *work, struct thrum__findings *findin
 {
 	if (!work)
 		return;
-	if (findings) {
-		qsort(work->made.findings, work->made.count, sizeof *work->made.findings,
-			compare_findings); /* few */
+	if (findings)
 		*findings = work->made;
-	} else {
+	else
 		thrum__why_free(&work->made);
-	}
 	thrum__why_peers_free(&work->search.peers);
 	thrum__analyse_graph_free(&work->search.graph);
 	free(work->search.cause);
@@ -391,13 +412,6 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 		more = thrum__why_go_on(work);
 	thrum__why_end(work, more < 0 ? NULL : findings);
 	return more;
-}
-
-void thrum__why_add_losses(struct thrum__odd_search *search, struct thrum__findings *findings)
-{
-	thrum__why_add_left_out(search, findings);
-	thrum__why_add_drained(search, findings);
-	thrum__why_add_slots(search, findings);
 }
 
 void thrum__why_free(struct thrum__findings *findings)

@@ -304,10 +304,6 @@ uint32_t thrum__why_place(const struct thrum__model *, const struct thrum__step 
 /* The latest signal of a task for `on`, if its place is known; else the latest of anybody; or NONE. */
 uint32_t thrum__why_usual_signal(const struct thrum__model *, uint32_t task, uint32_t on);
 
-/* Adds what a search through all turns tells of signals that were left out and slots of loops that were lost,
- * for who wants more than thrum__why_make finds. O(events). */
-void thrum__why_add_losses(struct thrum__odd_search *, struct thrum__findings *);
-
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)
 {
