@@ -48,7 +48,7 @@ test-xen:
 
 # Other processors under QEMU, and musl.
 cross:
-	@tools/setup build cross
+	@tools/setup build arm64 cross
 	@tools/build $(BUILD) $(OPTIONS)
 	@BUILD=$(BUILD) OPTIONS="$(OPTIONS)" tools/cross.sh
 
@@ -118,7 +118,7 @@ deb-test: deb
 
 # The command as a static program for each processor, in build-dist/.
 dist: all
-	@tools/setup cross
+	@tools/setup arm64 cross
 	@BUILD=$(BUILD) tools/dist
 
 # Whether programs that were built for the last tag, or REVISION, still run.

@@ -81,7 +81,7 @@ run() {
 	read -r -a wrapper <<<"$(sed -n "s/^exe_wrapper = //p" "$file" | tr -d "[],'")"
 	for tool in "$compiler" ${wrapper[0]+"${wrapper[0]}"}; do
 		if ! command -v "$tool" >/dev/null; then
-			echo "skipped: $processor: no $tool (tools/setup cross)"
+			echo "skipped: $processor: no $tool (tools/setup arm64 cross)"
 			skipped=$((skipped + 1))
 			return
 		fi
