@@ -551,7 +551,7 @@ bool thrum__adapt_had_handlers(void);
 /* The same, but for handlers of loops of those signals that ask a program to end. They write to what the loop
  * waits for, so none is lost between two parts of its wait. */
 bool thrum__adapt_had_other_handlers(void);
-/* The handler that this signal has now is such a one. */
+/* A loop's library has just made sure that the signal has its handler. */
 void thrum__adapt_loop_handles(int number);
 /* Whether there is one, or was one just now. Keeps errno. */
 bool thrum__adapt_may_handle(void);

@@ -65,10 +65,12 @@ bool thrum__adapt_may_interrupt(void)
 	return handlers() == INTERRUPTS;
 }
 
+/* When handlers that may end a wait were sought last. 0: they have to be sought again. */
+static _Atomic int64_t sought;
+
 bool thrum__adapt_may_handle(void)
 {
 	static _Atomic bool may_handle;
-	static _Atomic int64_t sought;
 	int64_t now = rough_time();
 	int error = errno;
 
@@ -125,6 +127,7 @@ void thrum__adapt_loop_handles(int number)
 	const void *handler = thrum__adapt_asks_to_end(number) ? thrum__adapt_handler(number)
 							       : NULL;
 
+	atomic_store(&sought, 0);
 	for (int i = 0; handler && i < LOOPS; i++) {
 		const void *before = NULL;
 

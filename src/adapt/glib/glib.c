@@ -207,11 +207,9 @@ static bool set_hook(GSource *source, struct cell *cell, const struct hook *give
 /* A source of a signal is made: GLib's handler is there now. */
 static void note_handlers(void)
 {
-	static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (thrum__adapt_glib_is_own(thrum__adapt_handler(numbers[i])))
-			thrum__adapt_loop_handles(numbers[i]);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (thrum__adapt_glib_is_own(thrum__adapt_handler(number)))
+			thrum__adapt_loop_handles(number);
 }
 
 /* Gives a new source a task. */
