@@ -51,6 +51,7 @@ static const uint16_t own_calls[] = {
 	SYS_futex,
 	SYS_getdents64,
 	SYS_geteuid,
+	SYS_getitimer,
 	SYS_getpeername,
 	SYS_getpgid,
 	SYS_getpid,
