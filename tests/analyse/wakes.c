@@ -81,7 +81,7 @@ static void who_is_woken_and_works_is_no_cause(void **state)
 }
 
 /* Worker 1 asks worker 2 or a third task by condition 11, and waits for the answer by 10. Worker 2 goes back
- * to wait at once. */
+ * to wait at once, and the main thread is blocked. */
 #define ASKED \
 	MAIN "0 create 1 5 thread\n" \
 	     "0 create 1 11 condition\n" \
@@ -90,7 +90,8 @@ static void who_is_woken_and_works_is_no_cause(void **state)
 	     "5" MS "signal 3 11 =2\n" \
 	     "6" MS "wait 3 10\n" \
 	     "7" MS "read 4 11\n" \
-	     "7" MS "wait 4 11\n"
+	     "7" MS "wait 4 11\n" \
+	     "7" MS "suspend - \"blocked\n"
 
 static void who_could_answer_is_not_woken(void **state)
 {

@@ -116,11 +116,15 @@ static bool makes_servers(const struct thrum__model *model, uint32_t object, uin
 	return false;
 }
 
-/* Whether the thread of a lane does something that no wait tells of: it computes. */
+/* Whether the thread of a lane, in the object's process, does something that no wait tells of: it computes. */
 static bool is_computing(const struct thrum__search *search, const struct thrum__lane *lane,
-	uint32_t thread)
+	uint32_t thread, uint32_t object)
 {
-	return lane->suspended == THRUM__NONE &&
+	const struct thrum__model *model = search->model;
+	uint32_t own = THRUM__TASK(model, object, lane);
+
+	return own < model->lane_count && lane->process == model->lanes[own].process &&
+		lane->suspended == THRUM__NONE &&
 		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
 }
 
@@ -142,7 +146,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 			continue;
 		/* A barrier tells who is missing. */
 		if (is_unasked && !thrum__why_is_barrier(model, object) &&
-			is_computing(search, lane, thread))
+			is_computing(search, lane, thread, object))
 			return true;
 		if (!is_outside(search, lane, thread))
 			continue;
