@@ -116,7 +116,7 @@ static bool makes_servers(const struct thrum__model *model, uint32_t object, uin
 	return false;
 }
 
-/* Whether the thread of a lane, in the object's process, does something that no wait tells of: it computes. */
+/* Whether the thread of a lane, in the object's process, computes: no wait tells what it does. */
 static bool is_computing(const struct thrum__search *search, const struct thrum__lane *lane,
 	uint32_t thread, uint32_t object)
 {
