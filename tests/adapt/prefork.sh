@@ -61,6 +61,11 @@ if "$THRUM" html --viewer -o viewer.html 2>/dev/null; then
 	"$THRUM" html hang.thrum -o hang.html 2>why.err || wrong "html: $(cat why.err)"
 	grep -q 'hang.thrum is read with 2 more of the same run' why.err || wrong "html: $(cat why.err)"
 	grep -q '"name":"hang.thrum + 2 more"' hang.html || wrong "the page's name"
+	# Beside this one lies none of its run.
+	cp hang.thrum alone.thrum
+	echo damaged >alone.thrum.1
+	"$THRUM" html alone.thrum -o alone.html >why.out 2>&1 || wrong "html beside another file: $(cat why.out)"
+	grep -q '"name":"alone.thrum"' alone.html || wrong "the name of a recording beside another file"
 	"$THRUM" html --start=1ms hang.thrum -o part.html 2>why.err || wrong "html: $(cat why.err)"
 	grep -q '"name":"hang.thrum"' part.html || wrong "the name of a part"
 fi

@@ -196,15 +196,17 @@ static int open_sources(struct html *html, char **arguments, int count)
 	struct relatives run = {NULL, 0};
 	int status = is_whole ? relatives_of(arguments, count, &run) : STATUS_OK;
 
-	if (status == STATUS_OK && run.count > 0)
-		status = open_together(html, run.paths, run.count, true, &is_done);
-	else if (status == STATUS_OK && count > 1 && times_are_all(&options->times))
-		status = open_together(html, arguments, count, false, &is_done);
-	relatives_free(&run);
+	if (run.count > 0) {
+		arguments = run.paths;
+		count = run.count;
+	}
+	if (status == STATUS_OK && count > 1 && times_are_all(&options->times))
+		status = open_together(html, arguments, count, run.count > 0, &is_done);
 	if (status == STATUS_OK && !is_done)
 		status = input_check_beside(html->command, count);
 	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
 		status = open_source(html, arguments[i]);
+	relatives_free(&run);
 	if (status == STATUS_OK && options->as.pair)
 		status = open_source(html, options->as.pair);
 	return status;
