@@ -49,6 +49,8 @@ int thrum__source_open(const char *file, struct thrum__input *input, struct thru
 bool thrum__source_is_place(const char *name);
 /* Returns a trace's name without folders, and without the user and the password of an address. */
 const char *thrum__source_name(const char *);
+/* Whether all other files are FILE.PID, where the first is FILE. At least one file. */
+bool thrum__source_are_of_run(const char *const *files, size_t count);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);

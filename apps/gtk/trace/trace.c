@@ -427,12 +427,9 @@ static char *name_together(const char *const *files)
 {
 	g_autoptr(GString) name = g_string_new(NULL);
 	g_autofree char *first = g_filename_display_basename(files[0]);
-	g_autofree char *stem = g_strconcat(files[0], ".", NULL);
-	unsigned count = 1;
+	guint count = g_strv_length((char **)files);
 
-	while (files[count] && g_str_has_prefix(files[count], stem))
-		count++;
-	if (count > 2 && !files[count])
+	if (count > 2 && thrum__source_are_of_run(files, count))
 		return g_strdup_printf("%s + %u more", first, count - 1);
 	for (; *files; files++) {
 		g_autofree char *part = g_filename_display_basename(*files);

@@ -125,24 +125,13 @@ const char *input_path(const char *path)
 	return host && skip_user(host + 3) != host + 3 ? skip_user(host + 3) : path;
 }
 
-/* Whether all other files are FILE.PID, where the first is FILE. */
-static bool are_of_run(char *const *arguments, int count)
-{
-	size_t size = strlen(arguments[0]);
-
-	for (int i = 1; i < count; i++)
-		if (strncmp(arguments[i], arguments[0], size) != 0 || arguments[i][size] != '.')
-			return false;
-	return true;
-}
-
 /* "a.thrum + b.thrum", without folders; "a.thrum + 2 more" for the recordings of a run. */
 static void name_together(char *const *arguments, int count, char *to, size_t size)
 {
 	size_t used = 0;
 
 	*to = '\0';
-	if (count > 2 && are_of_run(arguments, count)) {
+	if (count > 2 && thrum__source_are_of_run((const char *const *)arguments, (size_t)count)) {
 		snprintf(to, size, "%s + %d more", thrum__source_name(arguments[0]), count - 1);
 		return;
 	}

@@ -387,7 +387,8 @@ REAL(evconnlistener_get_fd)
 	STAND_IN int name(struct evconnlistener *listener) \
 	{ \
 		if (thrum__adapt_event_begin(CALLER)) \
-			thrum__adapt_removed_closed(real_evconnlistener_get_fd(CALLER)(listener), \
+			thrum__adapt_removed_disabled(real_evconnlistener_get_fd(CALLER)( \
+							      listener), \
 				place); \
 		return real_##name(CALLER)(listener); \
 	}

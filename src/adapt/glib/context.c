@@ -40,8 +40,8 @@ static __thread struct {
 	struct pushed {
 		GMainContext *context;
 		const void *caller;
-		thrum_task
-			source; /* the first that it attached there since, and nobody ran; or NONE */
+		/* The first source that the thread attached there since, and nobody ran; or NONE. */
+		thrum_task source;
 		guint id;
 	} pushed[PUSHED_MAX];
 } thread __attribute__((tls_model("initial-exec")));

@@ -132,10 +132,9 @@ void thrum__adapt_removed_turn(void);
 void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller);
 /* This is the callback of an event of libevent, which waits for data of a descriptor. */
 void thrum__adapt_removed_event(int fd, const void *callback);
-/* A bufferevent of libevent was told, there, to read no more of this descriptor; NULL: to read again. */
+/* A bufferevent of libevent was told, there, to read no more of this descriptor, or a listener to accept no
+ * more from it; NULL: to go on. */
 void thrum__adapt_removed_disabled(int fd, const void *caller);
-/* A listener of libevent was told, there, to accept no more from this descriptor; NULL: to accept again. */
-void thrum__adapt_removed_closed(int fd, const void *caller);
 /* Returns how many bytes the bufferevent of a descriptor holds, if it reads no more. NULL: none does. */
 extern int (*_Atomic thrum__adapt_removed_held)(int fd);
 /* A source of GLib waits for data of a descriptor. Returns a number for its end. */

@@ -26,8 +26,7 @@ static struct removed {
 	_Atomic uint64_t loop;        /* the latest such loop's task, */
 	const void *_Atomic runner;   /* and who runs it */
 	const void *_Atomic callback; /* of libevent's latest event; NULL: none */
-	const void *_Atomic disabled; /* where its bufferevent was told to read no more; NULL */
-	const void *_Atomic closed;   /* where its listener was told to accept no more; NULL */
+	const void *_Atomic disabled; /* where its bufferevent or listener was told to stop; NULL */
 	const char *_Atomic words;    /* NULL: no watch was removed */
 	const void *_Atomic place;    /* of the removal, or the callback */
 	struct thread *_Atomic thread; /* that removed it, */
@@ -111,19 +110,16 @@ static void watched(int fd)
 
 void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 {
-	const void *callback, *disabled, *closed;
+	const void *callback, *disabled;
 
 	if (fd >= FDS_MAX)
 		return;
 	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
 	disabled = atomic_load_explicit(&removed[fd].disabled, memory_order_relaxed);
-	closed = atomic_load_explicit(&removed[fd].closed, memory_order_relaxed);
 	if (is_watched)
 		watched(fd);
-	else if (closed)
-		note(fd, since_closed, closed);
 	else if (disabled)
-		note(fd, since_disabled, disabled);
+		note(fd, thrum__adapt_listens(fd) ? since_closed : since_disabled, disabled);
 	else if (callback)
 		note(fd, by_event, callback);
 	else
@@ -143,14 +139,6 @@ void thrum__adapt_removed_disabled(int fd, const void *caller)
 	if ((unsigned)fd >= FDS_MAX)
 		return;
 	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
-	raise_to(&used, fd + 1);
-}
-
-void thrum__adapt_removed_closed(int fd, const void *caller)
-{
-	if ((unsigned)fd >= FDS_MAX)
-		return;
-	atomic_store_explicit(&removed[fd].closed, caller, memory_order_relaxed);
 	raise_to(&used, fd + 1);
 }
 
@@ -209,7 +197,6 @@ void thrum__adapt_removed_forget(unsigned first, unsigned last)
 		}
 		atomic_store_explicit(&one->callback, NULL, memory_order_relaxed);
 		atomic_store_explicit(&one->disabled, NULL, memory_order_relaxed);
-		atomic_store_explicit(&one->closed, NULL, memory_order_relaxed);
 		clear(one);
 	}
 }

@@ -16,8 +16,7 @@
 #include "adapt/relatives/relatives.h"
 
 #define LONG 500000000 /* ns; most of what a process does with a signal held back takes less */
-#define WORK_LONG \
-	INT64_C(5000000000) /* ns; the same of one that does nothing but compute meanwhile */
+#define WORK_LONG INT64_C(5000000000) /* ns; the same, if it only computes */
 #define SLEEP_LONG 10 /* s; a longer sleep with a signal held back or ignored isn't about to end */
 
 /* How often processes sent a signal to this one, as far as is known. A group counts as each process of it. */

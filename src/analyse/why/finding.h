@@ -281,7 +281,7 @@ enum thrum__mark {
  * search meets. If a trace was read only up to some time, these are the findings of that time.
  * A task that may just be under way is no finding: its age is no more than twice the longest life
  * of the tasks like it. Free *findings with thrum__why_free. Returns 0 or -THRUM_E_MEMORY, with
- * *findings untouched. O(tasks + edges).
+ * *findings untouched. O(tasks + edges); O(events) where a finding or a program at rest asks for odd turns.
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
 
