@@ -34,6 +34,8 @@ for clients in 3 8 20; do
 	grep -q overwritten answer && overwritten=1
 	head -n 4 answer | grep -q 'lookup user [0-9]*” never resolves\|Waits for “lookup user [0-9]*”' ||
 		wrong "$clients clients: $(head -n 6 answer)"
+	# A sanitizer's server may pause for so long before it is killed that answers on their way seem not to come.
+	[[ $SANITIZE == none ]] || continue
 	why 1M $clients
 	! grep -q '^never resolved\|^leak' answer || wrong "$clients clients, healthy: $(cat answer)"
 done
@@ -41,8 +43,7 @@ why 64M 8 --hang
 head -n 4 answer | grep -q 'Waits for “lookup user 42”' || wrong "a large recording: $(head -n 6 answer)"
 [[ $overwritten == 1 ]] || wrong "no recording is too small"
 
-# With few clients the planted bug is all that there is. A sanitizer's server may pause for so long before it is
-# killed that an answer on its way seems not to come, too.
+# With few clients the planted bug is all that there is.
 if [[ $SANITIZE == none ]]; then
 	why 1M 3 --hang
 	[[ $(grep -c '^[a-z ]* (\(certain\|likely\|possible\)): ' answer) == 1 ]] ||
