@@ -191,6 +191,35 @@ static void steps_before_the_window_are_told_at_its_edge(void **state)
 	picture_finish(&p);
 }
 
+/* Finds the digit of a pin that lies nearest to the left edge. */
+static void find_left(void *context, const struct written *text)
+{
+	float *x = context;
+
+	if (text->size == 1)
+		*x = fminf(*x, text->x);
+}
+
+/* A narrow picture has no names beside it: a pin may not reach over its edge. */
+static void narrow_pictures_show_whole_pins(void **state)
+{
+	struct picture p;
+	float x = WIDTH;
+
+	(void)state;
+	picture_of_model(&p, make_hang());
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, 450, HEIGHT);
+	assert_true(thrum__scene_bands_left(450) == 0);
+	assert_int_equal(thrum__scene_show_finding(p.scene, 0), 1);
+	p.scene->state.fold = THRUM__FOLD_OFF;
+	p.scene->state.from = p.scene->findings.findings[0].steps[0].time;
+	picture_paint(&p, 450, HEIGHT);
+	picture_texts(&p, THRUM__Z_BADGE_TEXT, THRUM__Z_BADGE_TEXT, find_left, &x);
+	assert_true(x >= 5 && x < 20);
+	picture_finish(&p);
+}
+
 /* A disc that would cover words makes room for them, but stays near its time. */
 static void discs_stand_beside_words(void **state)
 {
@@ -242,6 +271,7 @@ int main(void)
 		cmocka_unit_test(all_steps_of_a_finding_are_shown),
 		cmocka_unit_test(a_finding_is_shown_to_the_end_of_its_wait),
 		cmocka_unit_test(steps_before_the_window_are_told_at_its_edge),
+		cmocka_unit_test(narrow_pictures_show_whole_pins),
 		cmocka_unit_test(discs_stand_beside_words),
 		cmocka_unit_test(a_finding_opens_the_groups_without_a_band),
 	};

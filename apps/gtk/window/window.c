@@ -476,6 +476,27 @@ static GtkWidget *make_status(AppWindow *window)
 	return box;
 }
 
+static gboolean fit_message(gpointer words)
+{
+	GtkWidget *scrolled = gtk_widget_get_ancestor(words, GTK_TYPE_SCROLLED_WINDOW);
+	int width = gtk_widget_get_width(words), height;
+
+	if (scrolled != NULL && width > 0) {
+		gtk_widget_measure(words, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL,
+			NULL);
+		gtk_scrolled_window_set_min_content_height(GTK_SCROLLED_WINDOW(scrolled),
+			MIN(height, MESSAGE_HEIGHT));
+	}
+	return G_SOURCE_REMOVE;
+}
+
+/* A scrolled window takes the height of its words on one line. Once their width is known, it is
+ * told the height that they need. A widget can't ask for another size within its layout. */
+static void on_message_width(GtkAdjustment *across, GParamSpec *property, GtkWidget *words)
+{
+	g_idle_add_full(G_PRIORITY_DEFAULT, fit_message, g_object_ref(words), g_object_unref);
+}
+
 static GtkWidget *make_message(AppWindow *window)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
@@ -499,6 +520,8 @@ static GtkWidget *make_message(AppWindow *window)
 	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);
 	gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(scrolled), MESSAGE_HEIGHT);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), window->message_words);
+	g_signal_connect(gtk_scrolled_window_get_hadjustment(GTK_SCROLLED_WINDOW(scrolled)),
+		"notify::page-size", G_CALLBACK(on_message_width), window->message_words);
 	gtk_box_append(GTK_BOX(box), scrolled);
 	gtk_box_append(GTK_BOX(box), hide);
 	g_signal_connect(hide, "clicked", G_CALLBACK(on_hide_message), window);

@@ -93,8 +93,9 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 		pin.y > p->top - RADIUS && pin.y < p->bottom + RADIUS;
 	pin.is_above = pin.y <= p->top - RADIUS;
 	pin.is_below = pin.y >= p->bottom + RADIUS;
-	/* A pin at an edge is moved so that all of it is seen. */
-	pin.x = fmaxf(p->left + (p->bands ? 0 : RADIUS + 1), fminf(p->right - RADIUS - 1, pin.x));
+	/* A pin at an edge is moved so that all of it is seen; in bands, it may reach into the names. */
+	pin.x = fmaxf(fmaxf(RADIUS + 1, p->left + (p->bands ? 0 : RADIUS + 1)),
+		fminf(p->right - RADIUS - 1, pin.x));
 	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
 	if (pin.is_seen)
 		thrum__paint_boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
