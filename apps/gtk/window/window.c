@@ -490,9 +490,9 @@ static gboolean fit_message(gpointer words)
 	return G_SOURCE_REMOVE;
 }
 
-/* A scrolled window takes the height of its words on one line. Once their width is known, it is
- * told the height that they need. A widget can't ask for another size within its layout. */
-static void on_message_width(GtkAdjustment *across, GParamSpec *property, GtkWidget *words)
+/* A scrolled window takes the height of its words on one line. Whenever they or their width change,
+ * it is told the height that they need. A widget can't ask for another size within its layout. */
+static void on_message_shape(GObject *changed, GParamSpec *property, GtkWidget *words)
 {
 	g_idle_add_full(G_PRIORITY_DEFAULT, fit_message, g_object_ref(words), g_object_unref);
 }
@@ -521,7 +521,9 @@ static GtkWidget *make_message(AppWindow *window)
 	gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(scrolled), MESSAGE_HEIGHT);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), window->message_words);
 	g_signal_connect(gtk_scrolled_window_get_hadjustment(GTK_SCROLLED_WINDOW(scrolled)),
-		"notify::page-size", G_CALLBACK(on_message_width), window->message_words);
+		"notify::page-size", G_CALLBACK(on_message_shape), window->message_words);
+	g_signal_connect(window->message_words, "notify::label", G_CALLBACK(on_message_shape),
+		window->message_words);
 	gtk_box_append(GTK_BOX(box), scrolled);
 	gtk_box_append(GTK_BOX(box), hide);
 	g_signal_connect(hide, "clicked", G_CALLBACK(on_hide_message), window);
