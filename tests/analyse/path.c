@@ -393,6 +393,49 @@ static void waits_for_who_signals_a_condition(void **state)
 		"61-70 runs consumer\n");
 }
 
+/* The task that signals begins late: its thread waited for a timer before. Or it did something else, of which
+ * nothing is known. */
+static void what_comes_before_the_signaller_is_its_threads_wait(void **state)
+{
+	static const char story[] = LANE "0 @1 create - 10 thread\n"
+					 "0 @1 label 10 \"flusher\n"
+					 "0 @1 switch 10\n"
+					 "5 create 1 2 condition\n"
+					 "5 label 2 \"room\n"
+					 "6 @1 create 10 11 timer\n"
+					 "6 @1 label 11 \"nap\n"
+					 "%s"
+					 "10 create 1 3 task\n"
+					 "10 label 3 \"put\n"
+					 "15 wait 3 2\n"
+					 "80 @1 resolve 10 11\n"
+					 "81 @1 create 10 12 task\n"
+					 "81 @1 label 12 \"flush\n"
+					 "82 @1 switch 12\n"
+					 "90 @1 signal 12 2 =1\n"
+					 "91 switch 3\n"
+					 "91 read 3 2\n"
+					 "95 resolve 3 3\n";
+	char lines[1000];
+
+	snprintf(lines, sizeof lines, story, "7 @1 wait 10 11\n");
+	check_path(lines, false, 3,
+		"10-15 waits put\n"
+		"15-80 waits put;room;flush;flusher;nap\n"
+		"80-81 runs put;room;flush;flusher\n"
+		"81-82 waits put;room;flush\n"
+		"82-90 runs put;room;flush\n"
+		"90-91 ready put 1\n"
+		"91-95 runs put\n");
+	snprintf(lines, sizeof lines, story, "");
+	check_path(lines, false, 3,
+		"10-15 waits put\n"
+		"15-82 waits put;room;flush\n"
+		"82-90 runs put;room;flush\n"
+		"90-91 ready put 1\n"
+		"91-95 runs put\n");
+}
+
 static void a_chain_is_one(void **state)
 {
 	check_path(LANE "10 create 1 2 bind\n"
@@ -610,6 +653,7 @@ int main(void)
 		cmocka_unit_test(waits_for_who_holds_a_lock),
 		cmocka_unit_test(waits_for_who_goes_on_with_a_lock),
 		cmocka_unit_test(waits_for_who_signals_a_condition),
+		cmocka_unit_test(what_comes_before_the_signaller_is_its_threads_wait),
 		cmocka_unit_test(a_chain_is_one),
 		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),
 		cmocka_unit_test(late_timers_show_who_hogs_the_lane),

@@ -539,13 +539,30 @@ static void push_awaited(struct thrum__slow_walk *walk, const struct thrum__slow
 		thrum__slow_push_below(walk, piece, wait->task, wait->from, wait->to);
 }
 
+/* Whether a lane's own task waited for another task during most of a piece, up to `to`. */
+static bool has_waited(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t task, int64_t to)
+{
+	struct thrum__slow_piece own = *piece;
+	struct thrum__slow_wait wait;
+
+	if (!thrum__slow_can_follow(walk, piece, task))
+		return false;
+	own.task = task;
+	own.to = to;
+	wait = thrum__slow_wait_last(walk, &own);
+	return wait.task != THRUM__NONE && wait.to - wait.from > (to - piece->from) / 2;
+}
+
 /* Walks the time of a piece before its task was created: that time belongs to the creator. */
 static void walk_before(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	int64_t to)
 {
 	uint32_t creator = THRUM__TASK(walk->model, piece->task, creator);
 
-	if (piece->depth > 0 && thrum__slow_explains(walk, piece, creator))
+	if (piece->depth > 0 &&
+		(thrum__slow_explains(walk, piece, creator) ||
+			has_waited(walk, piece, creator, to)))
 		thrum__slow_push_below(walk, piece, creator, piece->from, to);
 	else
 		thrum__slow_part_add(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
