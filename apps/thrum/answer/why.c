@@ -291,9 +291,10 @@ const struct command command_why = {
 		"records; - standard input. Recordings TRACE.PID of the same run are read with\n"
 		"TRACE. Each finding lists its steps from the cause on, with the times of their\n"
 		"events as thrum dump prints them.",
-	.examples = "thrum why server.thrum\n"
+	.examples = "thrum why server.thrum                   what hangs?\n"
 		    "thrum why --task='GET *' 4711            what does it wait for?\n"
-		    "thrum why --at=1.5s server.thrum\n"
+		    "thrum why --slow='GET *' server.thrum    why did one take so long?\n"
+		    "thrum why --at=1.5s server.thrum         what hung at that time?\n"
 		    "thrum why --format=json server.thrum || echo there are problems",
 	.statuses = "0  no findings\n"
 		    "1  findings, or tasks that should resolve are pending and can't be judged\n"
