@@ -16,7 +16,6 @@
 #include "scene/scene.h"
 #include "trace/clocks.h"
 #include "trace/load.h"
-#include "trace/relatives.h"
 #include "trace/times.h"
 
 struct why_options {
@@ -196,21 +195,6 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
-/* Reads the traces. One that has recordings of the same run beside it is read with these. */
-static int load_all(const struct command *command, char **argv, int argc, bool is_together,
-	struct load *load)
-{
-	struct relatives relatives;
-	int status = relatives_of(argv, argc, &relatives);
-
-	if (status == STATUS_OK)
-		status = relatives.count > 0
-			? load_traces(command, relatives.paths, relatives.count, true, load)
-			: load_traces(command, argv, argc, is_together, load);
-	relatives_free(&relatives);
-	return status;
-}
-
 static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1, .times = TIMES_ALL};
@@ -239,7 +223,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 		load.times = &until;
 		load.is_exact = true;
 	}
-	status = load_all(command, argv, argc, options.together, &load);
+	status = load_runs(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);
