@@ -603,7 +603,8 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 	}
 /* The words by which recordings name the reasons above. */
 #define THRUM__REASON_WORK "wait for work"
-#define THRUM__REASON_WORK_OUTSIDE "wait for work outside" /* from others than the program */
+#define THRUM__REASON_OUTSIDE " outside" /* behind another one: from others than the program */
+#define THRUM__REASON_WORK_OUTSIDE THRUM__REASON_WORK THRUM__REASON_OUTSIDE
 #define THRUM__REASON_BLOCKED "blocked"
 #define THRUM__REASON_BLOCKED_FOR_A_TIME "blocked for a time"
 #define THRUM__REASON_BLOCKED_OUTSIDE "blocked by the outside"

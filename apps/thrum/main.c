@@ -14,12 +14,13 @@
 #define THRUM_VERSION "unknown"
 #endif
 
-const struct command *const commands[] = {&command_record, &command_dump, &command_tasks,
-	&command_stats, &command_why, &command_diff, &command_info, &command_snapshot,
-	&command_convert, &command_import, &command_bundle, &command_render, &command_html,
-	&command_view, &command_doctor, &command_attach, &command_ctl, &command_watch,
-	&command_history, &command_metrics, &command_top, &command_ship, &command_fleet,
-	&command_store, &command_xen, NULL};
+/* In the groups of `thrum --help`. */
+const struct command *const commands[] = {&command_record, &command_why, &command_diff,
+	&command_doctor, &command_view, &command_html, &command_render, &command_dump,
+	&command_tasks, &command_stats, &command_info, &command_attach, &command_top, &command_ctl,
+	&command_watch, &command_snapshot, &command_history, &command_metrics, &command_convert,
+	&command_import, &command_bundle, &command_store, &command_ship, &command_fleet,
+	&command_xen, NULL};
 
 static const struct command *find_command(const char *name)
 {

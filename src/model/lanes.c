@@ -254,26 +254,12 @@ void thrum__model_lane_span_end(struct thrum__model_input *s)
 	stack->count = i - 1;
 }
 
-/* The state that a reader tells in words. */
-static enum thrum__off_cpu_state off_cpu_state(const struct thrum_event *e)
-{
-	switch (e->text[0]) {
-	case 'p': return e->text[1] == 'a' ? THRUM__OFF_CPU_FAULT : THRUM__OFF_CPU_PREEMPTED;
-	case 'u': return THRUM__OFF_CPU_UNKNOWN;
-	case 'w': return THRUM__OFF_CPU_WOKEN;
-	case 'i': return THRUM__OFF_CPU_INTERRUPTED;
-	default:
-		return e->text_size > sizeof "blocked" - 1 ? THRUM__OFF_CPU_PAGING
-							   : THRUM__OFF_CPU_BLOCKED;
-	}
-}
-
 void thrum__model_lane_off_cpu(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 	int64_t length = e->value > 0 ? e->value : 0;
 	int64_t end = length < THRUM__OPEN - s->time ? s->time + length : THRUM__OPEN;
-	enum thrum__off_cpu_state state = off_cpu_state(e);
+	enum thrum__off_cpu_state state = thrum__read_off_cpu_state(e->text, e->text_size);
 	uint32_t waker = e->flags & THRUM_EVENT_HAS_OTHER ? thrum__model_find(s->model, e->other)
 							  : THRUM__NONE;
 

@@ -280,8 +280,6 @@ const char *thrum__model_process(const struct thrum__model *m, uint32_t task)
 	return lane < m->lane_count ? thrum__model_string(m, m->lanes[lane].process, NULL) : "";
 }
 
-#define OUTSIDE " outside"
-
 bool thrum__model_is_reason(const struct thrum__model *m, uint32_t string, const char *reason)
 {
 	const char *text = thrum__model_string(m, string, NULL);
@@ -289,8 +287,8 @@ bool thrum__model_is_reason(const struct thrum__model *m, uint32_t string, const
 
 	if (strncmp(text, reason, size) != 0)
 		return false;
-	if (strncmp(text + size, OUTSIDE, strlen(OUTSIDE)) == 0)
-		size += strlen(OUTSIDE);
+	if (strncmp(text + size, THRUM__REASON_OUTSIDE, strlen(THRUM__REASON_OUTSIDE)) == 0)
+		size += strlen(THRUM__REASON_OUTSIDE);
 	return !text[size] || strncmp(text + size, ": ", 2) == 0;
 }
 

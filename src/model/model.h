@@ -33,6 +33,7 @@
 
 #include "model/rows.h"
 #include "read/clocks.h"
+#include "read/off_cpu.h"
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
@@ -204,18 +205,6 @@ struct thrum__intervals {
 	/* String: span's name, suspension's reason, gap's cause, or why it is off its processor. */
 	uint32_t text[THRUM__COLUMN];
 	uint32_t lane[THRUM__COLUMN];
-};
-
-enum thrum__off_cpu_state {
-	THRUM__OFF_CPU_BLOCKED,   /* it waited in the kernel */
-	THRUM__OFF_CPU_PREEMPTED, /* it could have run */
-	THRUM__OFF_CPU_UNKNOWN,   /* it isn't known whether it ran */
-	THRUM__OFF_CPU_WOKEN,     /* it could have run, after it had waited */
-	/* These are not the thread's own time, either. */
-	THRUM__OFF_CPU_FAULT,       /* the kernel brought a page of memory */
-	THRUM__OFF_CPU_PAGING,      /* BLOCKED until a page of memory is read */
-	THRUM__OFF_CPU_INTERRUPTED, /* its processor handled interrupts */
-	THRUM__OFF_CPU_STATES,
 };
 
 struct thrum__lane {

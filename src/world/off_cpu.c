@@ -170,7 +170,7 @@ static void name_worker(const struct kernel *k, struct worker *worker, const cha
 }
 
 static int add_time(struct kernel *k, const struct worker *worker, uint64_t begin, uint64_t end,
-	enum thrum__world_off_state state)
+	enum thrum__off_cpu_state state)
 {
 	struct thrum__world_off_cpu *off = k->off;
 	struct thrum__world_off *grown;
@@ -184,7 +184,7 @@ static int add_time(struct kernel *k, const struct worker *worker, uint64_t begi
 	grown[off->count++] = (struct thrum__world_off){.begin = (int64_t)begin,
 		.end = (int64_t)end,
 		.tid = worker->tid,
-		.waker = state == THRUM__WORLD_WOKEN ? worker->woken_by : BY_NOBODY,
+		.waker = state == THRUM__OFF_CPU_WOKEN ? worker->woken_by : BY_NOBODY,
 		.part = k->part,
 		.state = state};
 	return 0;
@@ -198,9 +198,9 @@ static int end_off(struct kernel *k, struct worker *worker)
 
 	if (worker->is_off)
 		error = add_time(k, worker, worker->since, woken,
-			worker->could_run ? THRUM__WORLD_PREEMPTED : THRUM__WORLD_BLOCKED);
+			worker->could_run ? THRUM__OFF_CPU_PREEMPTED : THRUM__OFF_CPU_BLOCKED);
 	if (worker->is_off && !error)
-		error = add_time(k, worker, woken, k->now, THRUM__WORLD_WOKEN);
+		error = add_time(k, worker, woken, k->now, THRUM__OFF_CPU_WOKEN);
 	worker->is_off = false;
 	return error;
 }
@@ -400,14 +400,10 @@ void thrum__world_off_cpu_place(struct thrum__world_off_cpu *off,
 
 static const char *text_of(const struct thrum__world_off *one)
 {
-	switch (one->state) {
-	case THRUM__WORLD_BLOCKED: return "blocked";
-	case THRUM__WORLD_PREEMPTED: return "preempted";
-	default: break;
-	}
-	return one->waker == BY_INTERRUPT               ? "woken by an interrupt"
-		: one->waker == BY_NOBODY || one->other ? "woken"
-							: "woken by another program";
+	return thrum__read_off_cpu_text(one->state,
+		one->waker == BY_INTERRUPT                      ? THRUM__OFF_CPU_BY_INTERRUPT
+			: one->waker == BY_NOBODY || one->other ? THRUM__OFF_CPU_BY_TASK
+								: THRUM__OFF_CPU_BY_PROGRAM);
 }
 
 void thrum__world_off_cpu_give(const struct thrum__world_off *one, struct thrum_event *e)

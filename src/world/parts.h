@@ -3,6 +3,7 @@
 #ifndef WORLD_PARTS_H
 #define WORLD_PARTS_H
 
+#include "read/off_cpu.h"
 #include "world/clock.h"
 #include "world/world.h"
 
@@ -92,12 +93,6 @@ struct thrum__world_thread {
 	uint32_t tid, part, lane, host;
 	uint64_t from, own; /* ticks, of its first event; 0: unknown, as its own task is then */
 	int64_t begin;      /* the same time and `host`, once they are known */
-};
-
-enum thrum__world_off_state {
-	THRUM__WORLD_BLOCKED,
-	THRUM__WORLD_PREEMPTED,
-	THRUM__WORLD_WOKEN,
 };
 
 /* A time in which a thread was off its processor: first in ticks of the kernel's trace, which is `part`; then

@@ -69,6 +69,18 @@ if "$THRUM" html --viewer -o viewer.html 2>/dev/null; then
 	"$THRUM" html --start=1ms hang.thrum -o part.html 2>why.err || wrong "html: $(cat why.err)"
 	grep -q '"name":"hang.thrum"' part.html || wrong "the name of a part"
 fi
+# Two runs are compared whole, and written whole but for formats of single recordings, which say so.
+"$THRUM" diff older.thrum hang.thrum >diff.out 2>why.err && wrong "diff of whole runs: $(cat diff.out)"
+for run in older hang; do
+	grep -q "$run.thrum is read with 2 more of the same run" why.err || wrong "diff: $(cat why.err)"
+done
+grep -q 'waiting for thread “hang.#/prefork”' diff.out || wrong "diff lacks the children: $(cat diff.out)"
+"$THRUM" diff older.thrum older.thrum >diff.out 2>&1 || wrong "diff of a run and itself: $(cat diff.out)"
+"$THRUM" convert --to=chrome hang.thrum hang.json 2>why.err || wrong "convert: $(cat why.err)"
+grep -q 'hang.thrum is read with 2 more of the same run' why.err || wrong "convert: $(cat why.err)"
+(($(grep -o '"process_name"' hang.json | wc -l) == 3)) || wrong "convert: not the processes of the whole run"
+"$THRUM" convert hang.thrum hang.ctf 2>why.err || wrong "convert to CTF: $(cat why.err)"
+grep -q 'hang.thrum is written without 2 more of the same run' why.err || wrong "convert to CTF: $(cat why.err)"
 (unset DISPLAY WAYLAND_DISPLAY && "$THRUM" view hang.thrum) >why.out 2>&1 && wrong "view needs no display"
 grep -q 'hang.thrum is read with 2 more of the same run' why.out || wrong "view: $(cat why.out)"
 (unset DISPLAY WAYLAND_DISPLAY && "$THRUM" view --stacked hang.thrum) >why.out 2>&1

@@ -44,7 +44,7 @@ FACES = {
     "promise": (),
     "xen": (),
     "adapt": ("forks.h",),
-    "read": ("read.h", "clocks.h", "connection.h", "counters.h", "ping.h"),
+    "read": ("read.h", "clocks.h", "connection.h", "counters.h", "off_cpu.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
     "source": ("input.h", "ahead/ahead.h", "control.h", "request.h", "segment.h",

@@ -53,7 +53,7 @@ uint32_t steps_traps(void);
 
 /*
  * Starts a recording of this size. In the handler, one of `every` events is stepped through, unless
- * that would be deeper than `levels` handlers.
+ * that would be deeper than `levels` handlers, or very many have been.
  */
 void steps_begin(uint64_t size, uint32_t levels, uint32_t every);
 /* Stops, and checks that each trap's event is there once, or counted as lost if `may_lose`, and

@@ -280,7 +280,7 @@ static int run_diff(const struct command *command, int argc, char **argv)
 		return status;
 	output_ignore_sigpipe();
 	for (; loaded < THRUM__SIDES && status == STATUS_OK; loaded++) {
-		status = load_trace(command, argv[loaded], &diff.load[loaded]);
+		status = load_runs(command, &argv[loaded], 1, false, &diff.load[loaded]);
 		if (status != STATUS_OK)
 			break;
 	}
@@ -323,7 +323,8 @@ const struct command command_diff = {
 		"wait for others, or take longer. It compares tasks of the same label (numbers in\n"
 		"labels don't count) whose creators have the same label. It compares durations\n"
 		"only where there are many tasks and chance doesn't explain the difference. It\n"
-		"ignores the part of a recording after the other one's end.",
+		"ignores the part of a recording after the other one's end. Recordings TRACE.PID\n"
+		"of the same run are read with each TRACE.",
 	.examples = "thrum diff good.thrum bad.thrum\n"
 		    "thrum diff --render=both.svg good.thrum bad.thrum\n"
 		    "thrum diff --format=json yesterday.thrum today.thrum | jq .difference",

@@ -16,7 +16,6 @@
 #include "scene/scene.h"
 #include "trace/clocks.h"
 #include "trace/load.h"
-#include "trace/relatives.h"
 #include "trace/times.h"
 
 struct why_options {
@@ -196,21 +195,6 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
-/* Reads the traces. One that has recordings of the same run beside it is read with these. */
-static int load_all(const struct command *command, char **argv, int argc, bool is_together,
-	struct load *load)
-{
-	struct relatives relatives;
-	int status = relatives_of(argv, argc, &relatives);
-
-	if (status == STATUS_OK)
-		status = relatives.count > 0
-			? load_traces(command, relatives.paths, relatives.count, true, load)
-			: load_traces(command, argv, argc, is_together, load);
-	relatives_free(&relatives);
-	return status;
-}
-
 static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1, .times = TIMES_ALL};
@@ -239,7 +223,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 		load.times = &until;
 		load.is_exact = true;
 	}
-	status = load_all(command, argv, argc, options.together, &load);
+	status = load_runs(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);
@@ -291,9 +275,10 @@ const struct command command_why = {
 		"records; - standard input. Recordings TRACE.PID of the same run are read with\n"
 		"TRACE. Each finding lists its steps from the cause on, with the times of their\n"
 		"events as thrum dump prints them.",
-	.examples = "thrum why server.thrum\n"
+	.examples = "thrum why server.thrum                   what hangs?\n"
 		    "thrum why --task='GET *' 4711            what does it wait for?\n"
-		    "thrum why --at=1.5s server.thrum\n"
+		    "thrum why --slow='GET *' server.thrum    why did one take so long?\n"
+		    "thrum why --at=1.5s server.thrum         what hung at that time?\n"
 		    "thrum why --format=json server.thrum || echo there are problems",
 	.statuses = "0  no findings\n"
 		    "1  findings, or tasks that should resolve are pending and can't be judged\n"

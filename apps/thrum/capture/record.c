@@ -553,7 +553,7 @@ const struct command command_record = {
 		"loops, libuv, libevent and GLib, and all that it reports itself with thrum.h.\n"
 		"Children that use libthrum are recorded too, each to a file of its own. thrum\n"
 		"passes signals on, leaves the program's input and output alone, and exits with\n"
-		"its status.",
+		"its status. Then thrum why FILE says what hangs, and thrum view FILE shows it.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
 		    "thrum record --segment=100M --keep=10 --compress -- ./server\n"

@@ -14,6 +14,7 @@
 #include "source/input.h"
 #include "trace/file.h"
 #include "trace/input.h"
+#include "trace/relatives.h"
 #include "trace/times.h"
 
 struct convert_options {
@@ -124,14 +125,13 @@ static int convert_names(const struct command *command, const char *recording, c
 
 /* ---- For viewers ----------------------------------------------------------------------------- */
 
-static int convert_model(const struct command *command, const char *trace, int format,
-	const char *file)
+static int convert_model(const struct command *command, char *trace, int format, const char *file)
 {
 	struct load load = {0};
 	int status;
 
 	output_ignore_sigpipe();
-	status = load_trace(command, trace, &load);
+	status = load_runs(command, &trace, 1, false, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = export_write(&load, format, file);
@@ -194,6 +194,19 @@ static int convert_part(const struct command *command, const struct convert_opti
 	return status;
 }
 
+/* These ways take a single file. */
+static int tell_others(const char *recording)
+{
+	struct relatives run;
+	int status = relatives_find(recording, &run);
+
+	if (status == STATUS_OK && run.count > 1)
+		complain("%s is written without %d more of the same run: %s.PID", recording,
+			run.count - 1, recording);
+	relatives_free(&run);
+	return status;
+}
+
 static int run_convert(const struct command *command, int argc, char **argv)
 {
 	struct convert_options options = {.times = TIMES_ALL};
@@ -210,6 +223,8 @@ static int run_convert(const struct command *command, int argc, char **argv)
 	if (options.to && !is_part)
 		return convert_model(command, argv[0], options.to, argv[1]);
 	status = input_find(command, argv[0], path, sizeof(path));
+	if (status == STATUS_OK)
+		status = tell_others(path);
 	if (status != STATUS_OK)
 		return status;
 	return is_part ? convert_part(command, &options, path, argv[1])
@@ -244,6 +259,7 @@ const struct command command_convert = {
 	.options = options_of_convert,
 	.reads_traces = true,
 	.more = "TRACE is a recording; with --to and without times any trace, also a bundle.\n"
+		"Then recordings TRACE.PID of the same run are read with TRACE.\n"
 		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"

@@ -108,9 +108,27 @@ static const char introduction[] =
 	"\n"
 	"Usage: thrum [--no-pager] COMMAND [OPTION...] [ARGUMENT...]\n"
 	"\n"
-	"Commands:\n";
+	"Record a program first, then ask why it hangs, and look at the run:\n"
+	"  thrum record -o run.thrum -- ./server --port 80\n"
+	"  thrum why run.thrum                 what hangs, and why\n"
+	"  thrum why --slow='GET *' run.thrum  why the slowest of these took so long\n"
+	"  thrum view run.thrum                a window; thrum html makes a page\n";
+
+/* The groups of commands, by the first one of each. */
+static const struct group {
+	const char *first, *title;
+} groups[] = {
+	{"record", "Find out what is wrong"},
+	{"view", "Look at a recording"},
+	{"dump", "Read a recording as text"},
+	{"attach", "Processes that run already"},
+	{"convert", "Other tools"},
+	{"ship", "Other machines"},
+};
 
 static const char conclusion[] =
+	"\n"
+	"Help:\n"
 	"  help       explain a command: thrum help COMMAND, or thrum COMMAND --help\n"
 	"\n"
 	"Options:\n"
@@ -118,20 +136,25 @@ static const char conclusion[] =
 	"  -V, --version  show the version\n"
 	"      --no-pager let no pager, such as less, show long output on a terminal\n"
 	"\n"
-	"Examples:\n"
-	"  thrum record -o server.thrum -- ./server --port 80   record a program\n"
-	"  thrum dump server.thrum                              read what happened\n"
-	"  thrum dump 4711 --follow                             watch process 4711\n"
-	"  thrum stats server.thrum                             counts, latencies, runs\n"
-	"  thrum info net.ctf                                   describe a trace\n"
-	"\n"
 	"Exit status:\n"
 	"  0  success, even if data is lost or damaged (standard error says how much)\n"
+	"  1  something was found, if the command looks for something, as thrum why does\n"
 	"  2  bad input, or another failure\n"
 	"  64 usage error\n"
 	"\n"
 	"thrum records any dynamically linked program. One that uses libthrum (thrum.h)\n"
 	"records its own tasks. More: man thrum.\n";
+
+static void print_group(struct output *out, const char *command)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (strcmp(groups[i].first, command) != 0)
+			continue;
+		output_text(out, "\n");
+		output_text(out, groups[i].title);
+		output_text(out, ":\n");
+	}
+}
 
 int help_all(void)
 {
@@ -142,6 +165,7 @@ int help_all(void)
 		return STATUS_FAILED;
 	output_text(&out, introduction);
 	for (size_t i = 0; commands[i]; i++) {
+		print_group(&out, commands[i]->name);
 		snprintf(line, sizeof(line), "  %-10s %s\n", commands[i]->name,
 			commands[i]->purpose);
 		output_text(&out, line);

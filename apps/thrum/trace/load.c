@@ -10,6 +10,7 @@
 #include "port/port.h"
 #include "read/read.h"
 #include "source/ahead/ahead.h"
+#include "trace/relatives.h"
 #include "words/words.h"
 
 #define MEMORY_LEAST (UINT64_C(1) << 20)
@@ -229,6 +230,19 @@ int load_traces(const struct command *command, char *const *arguments, int count
 	int status = input_open_all(command, arguments, count, is_together, &load->input);
 
 	return status == STATUS_OK ? load_input(load) : status;
+}
+
+int load_runs(const struct command *command, char *const *arguments, int count, bool is_together,
+	struct load *load)
+{
+	struct relatives run;
+	int status = relatives_of(arguments, count, &run);
+
+	if (status == STATUS_OK)
+		status = run.count > 0 ? load_traces(command, run.paths, run.count, true, load)
+				       : load_traces(command, arguments, count, is_together, load);
+	relatives_free(&run);
+	return status;
 }
 
 void load_finish(struct load *load)

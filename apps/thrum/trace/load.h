@@ -28,6 +28,10 @@ int load_trace(const struct command *, const char *argument, struct load *);
 /* The same for several traces as one: see input_open_all. */
 int load_traces(const struct command *, char *const *arguments, int count, bool is_together,
 	struct load *);
+/* The same for a command's arguments: a single one that has recordings of the same run beside it is read with
+ * these, and a line on standard error says so. */
+int load_runs(const struct command *, char *const *arguments, int count, bool is_together,
+	struct load *);
 /* Reads the open trace load->input, and closes it if that fails. */
 int load_input(struct load *);
 void load_finish(struct load *);

@@ -459,6 +459,7 @@ bool thrum__adapt_is_paused(void);
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
+	bool is_sleep;         /* it ends at a time */
 	bool is_inside;        /* nothing but this program ends it */
 	bool is_ready;         /* what it waits for has come; others may take it */
 	struct object *object; /* NULL: there are too many, and nothing is recorded */

@@ -172,7 +172,7 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 	struct thread *self = thrum__adapt_thread();
 
 	note_place(wait->caller);
-	if (reason != &blocked_for) /* as a sleep */
+	if (!wait->is_sleep)
 		hear_news(self);
 	if (self)
 		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
@@ -190,7 +190,8 @@ void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const ch
 	thrum__adapt_wait_make(wait, kind, label, caller);
 	if (due >= 0)
 		thrum_task_due(wait->source, due);
-	thrum__adapt_wait_go(wait, due >= 0 ? &blocked_for : &thrum__adapt_outside);
+	wait->is_sleep = due >= 0;
+	thrum__adapt_wait_go(wait, wait->is_sleep ? &blocked_for : &thrum__adapt_outside);
 	errno = error;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/packet.h"
+#include "read/off_cpu.h"
 #include "read/thrum/reader.h"
 
 void thrum__read_off_cpu_init(struct reader *r)
@@ -71,19 +72,19 @@ static const struct thrum__off_cpu *next_entry(struct reader *r)
 
 static const char *text_of(const struct thrum__off_cpu *entry)
 {
+	enum thrum__off_cpu_state state = THRUM__OFF_CPU_BLOCKED;
+	uint32_t waker = THRUM__OFF_WAKER(entry);
+
 	switch (THRUM__OFF_KIND(entry)) {
-	case THRUM__OFF_PREEMPTED: return "preempted";
-	case THRUM__OFF_BLOCKED: return "blocked";
-	case THRUM__OFF_UNKNOWN: return "unknown";
-	case THRUM__OFF_FAULT: return "page fault";
-	case THRUM__OFF_PAGING: return "blocked in a page fault";
-	case THRUM__OFF_INTERRUPTED: return "interrupted";
+#define X(name, words) \
+	case THRUM__OFF_##name: state = THRUM__OFF_CPU_##name; break;
+		THRUM__OFF_CPU_WORDS(X)
+#undef X
 	}
-	switch (THRUM__OFF_WAKER(entry)) {
-	case THRUM__OFF_BY_INTERRUPT: return "woken by an interrupt";
-	case THRUM__OFF_BY_OTHER: return "woken by another program";
-	default: return "woken";
-	}
+	return thrum__read_off_cpu_text(state,
+		waker == THRUM__OFF_BY_INTERRUPT       ? THRUM__OFF_CPU_BY_INTERRUPT
+			: waker == THRUM__OFF_BY_OTHER ? THRUM__OFF_CPU_BY_PROGRAM
+						       : THRUM__OFF_CPU_BY_TASK);
 }
 
 /* Returns the own task of the thread that woke it; 0: none is known. */
