@@ -498,9 +498,10 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 		return;
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
 		cell->number = round_to_three_digits(cell->number);
-	if (cell->is_growing)
+	if (cell->is_growing) {
 		cell->size = sizeof AT_LEAST - 1;
-	memcpy(cell->room, AT_LEAST, cell->size);
+		memcpy(cell->room, AT_LEAST, cell->size);
+	}
 	if (cell->type == THRUM__CELL_DURATION)
 		cell->size += thrum__words_duration(cell->number, 3, cell->room + cell->size,
 			sizeof(cell->room) - cell->size);
