@@ -72,6 +72,7 @@ int thrum__scene_take_findings(struct thrum__scene *scene, const struct thrum__f
 	stop_finding(scene);
 	thrum__why_free(&scene->findings);
 	scene->findings = *made;
+	thrum__analyse_odd_free(&scene->findings.odd);
 	scene->lacks_findings = false;
 	return thrum__scene_settle(scene);
 }

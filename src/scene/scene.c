@@ -63,6 +63,7 @@ int thrum__scene_create(const struct thrum__model *model,
 			options && options->rows_at_once);
 	if (status == 0 && !(options && options->no_findings))
 		status = thrum__why_make(model, &made->findings);
+	thrum__analyse_odd_free(&made->findings.odd);
 	made->lacks_findings = options && options->no_findings;
 	if (status == 0) {
 		thrum__scene_state_default(made, &made->state);

@@ -66,13 +66,15 @@ size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task,
 size_t thrum__words_site(const struct thrum_trace_site *site, char *to, size_t size)
 {
 	struct thrum__base_text text = thrum__base_text_in(to, size);
+	char digits[16], *end = digits + sizeof digits, *at = end; /* ":12 " */
 
+	*--at = ' ';
+	for (uint32_t line = site->line; line > 0; line /= 10)
+		*--at = (char)('0' + line % 10);
+	if (site->line > 0)
+		*--at = ':';
 	thrum__base_text_put(&text, site->file);
-	if (site->line) {
-		thrum__base_text_byte(&text, ':');
-		thrum__base_text_number(&text, site->line);
-	}
-	thrum__base_text_byte(&text, ' ');
+	thrum__base_text_bytes(&text, at, (size_t)(end - at));
 	thrum__base_text_put(&text, site->function);
 	return text.size;
 }

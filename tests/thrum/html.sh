@@ -85,6 +85,18 @@ cmp once.html twice.html || wrong "the same trace gives two pages"
 unpack once.html >list || wrong "once.html can't be unpacked"
 cmp ops.ctf 0 || wrong "once.html: another trace"
 
+# zlib packs as well, where libdeflate is missing: little and much, and what is not a multiple of 3.
+if [[ -x $BUILD/tests/thrum/programs/packs ]]; then
+	head -c 5000003 "$THRUM" >much
+	for size in 0 1 2 3 4 49152 49153 4194304 5000003; do
+		head -c $size much >some
+		"$BUILD/tests/thrum/programs/packs" <some | base64 -d | gzip -d | cmp - some ||
+			wrong "zlib packs $size bytes as others"
+		"$BUILD/tests/thrum/programs/packs" gzip <some | gzip -d | cmp - some ||
+			wrong "zlib packs $size bytes as others, without base64"
+	done
+fi
+
 # begin FILE [SIZE]: a program that records to it, as $pid.
 begin() {
 	THRUM_TRACE=$here/$1 THRUM_SIZE=${2-16M} "$BUILD/tests/thrum/programs/steady" >"$1.ready" &

@@ -119,8 +119,8 @@ static uint32_t filter_findings(const struct thrum__model *model, struct thrum__
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int write_findings(const struct load *load, const struct thrum__findings *findings,
-	struct thrum__odd_search *search, const struct why_options *options, uint32_t task)
+static int write_findings(const struct load *load, struct thrum__findings *findings,
+	const struct why_options *options, uint32_t task)
 {
 	const struct thrum__model *model = load->model;
 	bool color = output_wants_color(options->color);
@@ -160,7 +160,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		why_write_logs(&out, model, true);
 	if (is_quiet && task == THRUM__NONE && options->format != WHY_JSON &&
 		times_are_all(&options->times))
-		why_write_odd(&out, search, findings);
+		why_write_odd(&out, findings);
 	if (options->format != WHY_JSON) {
 		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 		why_write_unknown(&out, unknown);
@@ -173,7 +173,6 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 
 static int explain(const struct load *load, const struct why_options *options)
 {
-	struct thrum__odd_search search = {.model = load->model};
 	struct thrum__findings findings;
 	uint32_t task = THRUM__NONE;
 	int status = STATUS_OK;
@@ -187,10 +186,9 @@ static int explain(const struct load *load, const struct why_options *options)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = write_findings(load, &findings, &search, options, task);
+		status = write_findings(load, &findings, options, task);
 	if (status != STATUS_FAILED)
 		input_warn(&load->input);
-	thrum__analyse_odd_free(&search);
 	thrum__why_free(&findings);
 	return status;
 }

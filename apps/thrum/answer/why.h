@@ -53,7 +53,7 @@ void why_write_logs(struct output *, const struct thrum__model *, bool are_kille
 
 /* Writes which turns left out what their like did, if nobody did it later, and if no finding is more than
  * possible. */
-void why_write_odd(struct output *, struct thrum__odd_search *, const struct thrum__findings *);
+void why_write_odd(struct output *, struct thrum__findings *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */

@@ -496,16 +496,16 @@ static void write_odd(struct output *out, const struct thrum__model *model,
 	output_end_line(out, begin, STEP_INDENT);
 }
 
-void why_write_odd(struct output *out, struct thrum__odd_search *search,
-	const struct thrum__findings *findings)
+void why_write_odd(struct output *out, struct thrum__findings *findings)
 {
+	const struct thrum__model *model = findings->odd.model;
 	struct thrum__odd odd[ODD_MAX];
 	int count;
 
 	for (uint32_t i = 0; i < findings->count; i++)
 		if (findings->findings[i].certainty != THRUM__POSSIBLE)
 			return;
-	count = thrum__analyse_odd(search, THRUM__NONE, search->model->end - BLOCKED_MIN, odd,
+	count = thrum__analyse_odd(&findings->odd, THRUM__NONE, model->end - BLOCKED_MIN, odd,
 		ODD_MAX);
 
 	if (count > 0 && findings->count > 0)
@@ -513,7 +513,7 @@ void why_write_odd(struct output *out, struct thrum__odd_search *search,
 	if (count > 0)
 		output_text(out, "Runs that left out what others like them did:\n");
 	for (int i = 0; i < count; i++)
-		write_odd(out, search->model, &odd[i]);
+		write_odd(out, model, &odd[i]);
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

@@ -124,16 +124,34 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* Whether eight bytes are shown as they are: as in needs_escape, and none is beyond ASCII. */
+static bool are_plain(const char *text)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t eight;
+
+	memcpy(&eight, text, 8);
+	return (((eight - ones * 32) | ((eight ^ ones * '\\') - ones) |
+			((eight ^ ones * 127) - ones) | eight) &
+		       high) == 0;
+}
+
 /* Returns how many of the first `most` bytes are shown as they are, each in a column of its own. */
 static size_t plain_size(const char *text, size_t most)
 {
+	char eight[8];
 	size_t size = 0;
-	uint64_t eight;
 
-	for (; size + 8 <= most; size += 8) {
-		memcpy(&eight, text + size, 8);
-		if (needs_escape(eight) || eight & UINT64_C(0x8080808080808080))
-			break;
+	while (size + 8 <= most && are_plain(text + size))
+		size += 8;
+	/* The end again overlaps what is known to be plain, or the beginning of a short text. */
+	if (most >= 8 && most - size < 8 && are_plain(text + most - 8))
+		return most;
+	if (most >= 4 && most < 8) {
+		memcpy(eight, text, 4);
+		memcpy(eight + 4, text + most - 4, 4);
+		if (are_plain(eight))
+			return most;
 	}
 	while (size < most && text[size] >= 32 && text[size] < 127 && text[size] != '\\')
 		size++;

@@ -84,18 +84,29 @@ struct sheet {
 	} columns[COLUMNS_MAX];
 };
 
-/* Writes the cell in the i-th column of the sheet. *file becomes the source file that it names, or
- * NULL. */
-static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned i, char *to,
-	size_t *columns, const char **file)
+/* Numbers need no escapes, and are never cut; some have a character of several bytes, such as "µs". */
+static size_t columns_of_number(const struct thrum__table_cell *cell)
 {
-	struct thrum__table_cell cell;
+	size_t columns = 0;
 
-	thrum__table_words(sheet->table, row, sheet->columns[i].column, &cell);
-	*file = cell.file;
-	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size, sheet->columns[i].limit,
-				columns) -
-		to);
+	if (cell->type == THRUM__CELL_ID)
+		return cell->size;
+	for (size_t i = 0; i < cell->size; i++)
+		columns += ((unsigned char)cell->text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+/* The columns that a cell in the i-th column of the sheet takes. */
+static size_t columns_of(const struct sheet *sheet, unsigned i,
+	const struct thrum__table_cell *cell)
+{
+	char text[CELL_BYTES];
+	size_t columns;
+
+	if (cell->type != THRUM__CELL_TEXT)
+		return columns_of_number(cell);
+	put_display(text, sizeof text, cell->text, cell->size, sheet->columns[i].limit, &columns);
+	return columns;
 }
 
 /* At most so many rows decide a column's width: reading a million rows twice would take too
@@ -105,14 +116,14 @@ static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned i, char
 static void measure_columns(struct sheet *sheet, uint32_t most)
 {
 	uint32_t step = most / MEASURED + 1;
-	char text[CELL_BYTES];
+	struct thrum__table_cell cell;
 
 	for (unsigned i = 0; i < sheet->count; i++) {
 		for (uint32_t row = 0; row < most; row += step) {
-			const char *file;
 			size_t columns;
 
-			put_cell(sheet, row, i, text, &columns, &file);
+			thrum__table_words(sheet->table, row, sheet->columns[i].column, &cell);
+			columns = columns_of(sheet, i, &cell);
 			if (columns > sheet->columns[i].width)
 				sheet->columns[i].width = columns;
 		}
@@ -241,52 +252,69 @@ static void write_names(struct sheet *sheet)
 }
 
 /* Returns the colour of a state that needs attention, or NULL. */
-static const char *color_of(const struct sheet *sheet, const char *text, size_t size)
+static const char *color_of(const char *text, size_t size)
 {
 	static const struct {
 		const char *word, *code;
 	} states[] = {{"stuck", "\033[1;31m"}, {"failed", "\033[31m"}, {"cancelled", "\033[35m"},
 		{"pending", "\033[33m"}};
 
-	for (size_t i = 0; sheet->color && i < sizeof(states) / sizeof(states[0]); i++)
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (strlen(states[i].word) == size && memcmp(states[i].word, text, size) == 0)
 			return states[i].code;
 	return NULL;
 }
 
+/* Writes the text of a cell in the i-th column. Returns its columns. */
+static size_t write_text_cell(struct sheet *sheet, unsigned i, const struct thrum__table_cell *cell)
+{
+	struct output *out = sheet->out;
+	const char *code = NULL;
+	bool is_link = false;
+	size_t columns;
+
+	if (sheet->color && sheet->columns[i].is_state)
+		code = color_of(cell->text, cell->size);
+	if (sheet->color && cell->file)
+		is_link = link_begin(out, cell->file);
+	if (code)
+		output_text(out, code);
+	out->at = put_display(output_room(out, CELL_BYTES), CELL_BYTES, cell->text, cell->size,
+		sheet->columns[i].limit, &columns);
+	if (code)
+		output_text(out, "\033[0m");
+	if (is_link)
+		link_end(out);
+	return columns;
+}
+
 static void write_text_row(struct sheet *sheet, uint32_t row)
 {
-	char text[CELL_BYTES];
+	struct output *out = sheet->out;
 	size_t gap = 0; /* spaces before the next text: none at the line's end */
+	struct thrum__table_cell cell;
 
 	for (unsigned i = 0; i < sheet->count; i++) {
-		bool is_right = sheet->columns[i].is_right;
-		size_t columns, size, spaces;
-		const char *code, *file;
+		size_t columns = 0, width = sheet->columns[i].width;
 
 		gap += i > 0 ? 2 : 0;
-		size = put_cell(sheet, row, i, text, &columns, &file);
-		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
-		if (is_right)
-			gap += spaces;
-		if (size > 0) {
-			sheet->out->at = put_spaces(output_room(sheet->out, gap), gap);
+		thrum__table_words(sheet->table, row, sheet->columns[i].column, &cell);
+		if (cell.size > 0 && sheet->columns[i].is_right) {
+			columns = columns_of_number(&cell);
+			gap += width > columns ? width - columns : 0;
+			out->at = put_spaces(output_room(out, gap + cell.size), gap);
+			memcpy(out->at, cell.text, cell.size);
+			out->at += cell.size;
 			gap = 0;
+		} else if (cell.size > 0) {
+			out->at = put_spaces(output_room(out, gap), gap);
+			columns = write_text_cell(sheet, i, &cell);
+			gap = width > columns ? width - columns : 0;
+		} else {
+			gap += width;
 		}
-		code = sheet->columns[i].is_state ? color_of(sheet, text, size) : NULL;
-		bool is_link = sheet->color && file && link_begin(sheet->out, file);
-
-		if (code)
-			output_text(sheet->out, code);
-		output_bytes(sheet->out, text, size);
-		if (code)
-			output_text(sheet->out, "\033[0m");
-		if (is_link)
-			link_end(sheet->out);
-		if (!is_right)
-			gap += spaces;
 	}
-	output_text(sheet->out, "\n");
+	output_bytes(out, "\n", 1);
 }
 
 void table_write(struct output *out, const struct thrum__table *table, int format, uint32_t most,

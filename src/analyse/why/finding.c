@@ -330,12 +330,12 @@ static int sort_findings(struct thrum__search *search)
  * It is made only where a finding or a program at rest asks for it. */
 static int add_losses(struct thrum__search *search)
 {
-	struct thrum__odd_search odd = {.model = search->model};
+	struct thrum__odd_search *odd = &search->findings->odd;
 
-	thrum__why_add_left_out(&odd, search->findings);
-	thrum__why_add_drained(&odd, search->findings);
-	thrum__why_add_slots(&odd, search->findings);
-	thrum__analyse_odd_free(&odd);
+	odd->model = search->model;
+	thrum__why_add_left_out(odd, search->findings);
+	thrum__why_add_drained(odd, search->findings);
+	thrum__why_add_slots(odd, search->findings);
 	return 0;
 }
 
@@ -418,6 +418,7 @@ void thrum__why_free(struct thrum__findings *findings)
 {
 	free(findings->findings);
 	free(findings->mark);
+	thrum__analyse_odd_free(&findings->odd);
 	thrum__analyse_places_free(&findings->places);
 	*findings = (struct thrum__findings){0};
 }

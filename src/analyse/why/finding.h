@@ -266,7 +266,8 @@ struct thrum__findings {
 	uint32_t idle[THRUM__UNJUDGED_MAX]; /* the first of them */
 	uint32_t idle_count;                /* all of them */
 	struct thrum__places places;
-	uint8_t *mark; /* enum thrum__mark, by place of tasks */
+	uint8_t *mark;                /* enum thrum__mark, by place of tasks */
+	struct thrum__odd_search odd; /* may be asked while the model stays, or freed before */
 };
 
 /* How a task takes part in a finding. */

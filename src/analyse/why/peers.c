@@ -116,15 +116,13 @@ static int64_t life_of(const struct thrum__model *model, uint32_t task)
 
 static void remember_latest(struct thrum__peer *peer, int64_t created)
 {
-	if (created <= peer->latest[THRUM__LATEST - 1])
-		return;
-	for (int i = 0; i < THRUM__LATEST; i++)
-		if (created > peer->latest[i]) {
-			int64_t before = peer->latest[i];
+	int i = THRUM__LATEST - 1;
 
-			peer->latest[i] = created;
-			created = before;
-		}
+	if (created <= peer->latest[i])
+		return;
+	for (; i > 0 && created > peer->latest[i - 1]; i--)
+		peer->latest[i] = peer->latest[i - 1];
+	peer->latest[i] = created;
 }
 
 static void add_dues(struct thrum__dues *dues, const struct thrum__dues *more)
@@ -163,10 +161,9 @@ static void count_resolved(struct thrum__peer *peer, uint32_t task, int64_t life
 static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
-	struct thrum__peer *peer;
+	struct thrum__peer *peer = &peers->all[key];
 	int64_t life;
 
-	peer = &peers->all[key];
 	if (thrum__analyse_task_is_pending(model, task)) {
 		peer->pending++;
 	} else if (THRUM__TASK(model, task, flags) & THRUM__TASK_DUE) {

@@ -12,23 +12,6 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-enum task_column {
-	TASK_TASK,
-	TASK_PARENT,
-	TASK_KIND,
-	TASK_SITE,
-	TASK_START,
-	TASK_END,
-	TASK_LAST,
-	TASK_STATE,
-	TASK_BECAME,
-	TASK_LABEL,
-	TASK_FAILURE,
-	TASK_LANE,
-	TASK_MEASURES,
-	TASK_ERROR = TASK_MEASURES + THRUM__MEASURE_COUNT,
-};
-
 static const struct thrum__table_column task_columns[] = {
 	[TASK_TASK] = {"task", THRUM__CELL_ID},
 	[TASK_PARENT] = {"parent", THRUM__CELL_ID},
@@ -441,18 +424,22 @@ static void run_cell(const struct thrum__table *table, uint32_t item, unsigned c
 	}
 }
 
-bool thrum__table_has(const struct thrum__table *table, uint32_t item)
+static inline bool has_item(const struct thrum__table *table, uint32_t item)
 {
 	const struct thrum__model *model = table->model;
 
-	switch (table->form - forms) {
-	case THRUM__TABLE_TASKS: return thrum__model_has_row(&model->tasks, item);
-	case THRUM__TABLE_RUNS:
-		item = table->stats->longest[item];
-		return thrum__model_has_row(&model->runs, item) &&
-			thrum__model_has_row(&model->tasks, THRUM__RUN(model, item, task));
-	default: return true;
-	}
+	if (table->form == &forms[THRUM__TABLE_TASKS])
+		return thrum__model_has_row(&model->tasks, item);
+	if (table->form != &forms[THRUM__TABLE_RUNS])
+		return true;
+	item = table->stats->longest[item];
+	return thrum__model_has_row(&model->runs, item) &&
+		thrum__model_has_row(&model->tasks, THRUM__RUN(model, item, task));
+}
+
+bool thrum__table_has(const struct thrum__table *table, uint32_t item)
+{
+	return has_item(table, item);
 }
 
 void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, unsigned column,
@@ -466,7 +453,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	cell->size = 0;
 	cell->number = 0;
 	cell->file = NULL;
-	if (!thrum__table_has(table, item))
+	if (!has_item(table, item))
 		return;
 	switch (table->form - forms) {
 	case THRUM__TABLE_TASKS: task_cell(table, item, column, cell); break;

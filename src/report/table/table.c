@@ -2,6 +2,7 @@
 /* Chooses and sorts the rows of tables, and writes their cells as text. cells.c fills the cells. */
 #include "report/table/table.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,15 +355,17 @@ static void print_number(struct thrum__table_cell *cell, uint64_t number, bool i
 	bool commas)
 {
 	char *end = cell->room + sizeof(cell->room) - 1, *to = end;
-	unsigned digits = 0;
+	unsigned left = commas ? 3 : UINT_MAX; /* before the next comma */
 
 	*to = '\0';
 	do {
-		if (commas && digits > 0 && digits % 3 == 0)
+		if (left == 0) {
 			*--to = ',';
+			left = 3;
+		}
 		*--to = (char)('0' + number % 10);
 		number /= 10;
-		digits++;
+		left--;
 	} while (number > 0);
 	if (is_negative)
 		*--to = '-';
@@ -454,18 +457,17 @@ static void indent_name(const struct thrum__table *table, uint32_t item,
 static void reword_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
 {
-	const char *name = table->form->columns[column].name;
-
-	if (!thrum__table_has(table, item))
-		return;
 	if (is_of_tasks(table)) {
-		if (cell->is_empty && strcmp(name, "label") == 0)
+		if (!(column == TASK_LABEL && cell->is_empty) && column != TASK_STATE)
+			return;
+		if (!thrum__table_has(table, item))
+			return;
+		if (column == TASK_LABEL)
 			cell->text = thrum__model_task_name(table->model, item, &cell->size);
-		else if (strcmp(name, "state") == 0 &&
-			thrum__stats_task_is_stuck(table->model, item))
+		else if (thrum__stats_task_is_stuck(table->model, item))
 			set_words(cell, "stuck");
 	} else if (table->form == thrum__table_form(THRUM__TABLE_LABELS)) {
-		if (cell->is_empty && strcmp(name, "label") == 0)
+		if (column == 0 && cell->is_empty)
 			set_words(cell, "(no label)");
 	} else if (table->tree && column == 0) {
 		indent_name(table, item, cell);
@@ -496,9 +498,10 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 		return;
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
 		cell->number = round_to_three_digits(cell->number);
-	if (cell->is_growing)
+	if (cell->is_growing) {
 		cell->size = sizeof AT_LEAST - 1;
-	memcpy(cell->room, AT_LEAST, cell->size);
+		memcpy(cell->room, AT_LEAST, cell->size);
+	}
 	if (cell->type == THRUM__CELL_DURATION)
 		cell->size += thrum__words_duration(cell->number, 3, cell->room + cell->size,
 			sizeof(cell->room) - cell->size);
