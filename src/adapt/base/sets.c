@@ -487,8 +487,8 @@ void thrum__adapt_set_doubts(uint64_t key)
 
 /* ---- Asking ------------------------------------------------------------------------------------ */
 
-/* Whether as many permits as there are were given back, by threads that took no more: so they are no jobs, which
- * a worker may put back once. */
+/* Whether as many permits as there are were given back, by threads that took no more: so they are no jobs,
+ * which a worker may put back once. */
 static bool is_given_back(const struct thrum__adapt_semaphore *one)
 {
 	return !(atomic_load(&one->bits) & SET_AGAIN) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Jobs are children that take a token out of a pipe, and give it back. The first argument says how, and with a
- * second one, "few", only two jobs have done so before; SIGALRM ends it. All but "kept" and "server" come to
+ * Jobs are children that take a token out of a pipe, and give it back. The first argument says how. With a
+ * second one, "few", only two jobs have done so before. SIGALRM ends it. All but "kept" and "server" come to
  * their end.
  *
  * kept		two jobs end with their tokens
