@@ -20,6 +20,10 @@ keeps='process [0-9]* \(parser\), which took one at [a-z_ ]*keep_token.*: Ends, 
 grep -qE "^ 2 .*$keeps .shared tokens of pipe" answer ||
 	wrong "nobody is told to have the tokens: $(cat answer)"
 ! grep -q '(job).*still holds' answer || wrong "others are told: $(cat answer)"
+# As many jobs as there are tokens gave them back before.
+"$THRUM" record -o few.thrum --size=64M -- "$programs/job_tokens" kept few >out 2>&1 </dev/null
+answers few >answer
+grep -qE "$keeps .shared tokens of pipe" answer || wrong "few: nobody is told to have the tokens: $(cat answer)"
 for file in kept.thrum*; do
 	"$THRUM" dump "$file"
 done >dumped
@@ -37,5 +41,8 @@ for case in fine paid executed doubled works pair asked; do
 	same "$case" "$programs/job_tokens" "$case"
 	answers "$case" >answer
 	! grep -vE '^(no findings|thrum: )' answer | grep -q . || wrong "$case: $(cat answer)"
+	same "$case-few" "$programs/job_tokens" "$case" few
+	answers "$case-few" >answer
+	! grep -vE '^(no findings|thrum: )' answer | grep -q . || wrong "$case few: $(cat answer)"
 done
 exit "$failed"

@@ -52,6 +52,17 @@ done
 same reset "$programs/uv_stop" reset
 "$THRUM" dump reset.thrum | grep 'unread data' && wrong 'a closed stream counts as stopped'
 
+# A client has ended its request and waits for the answer. One that may still come isn't missed.
+missing='answer by socket [0-9]+, whose end was read by (on_request|uv_ended\+0x[0-9a-f]+)'
+same deaf "$programs/uv_ended" deaf
+has deaf why "^never resolved .*$missing"
+has deaf why "thread (ask|uv_ended\+0x[0-9a-f]+): Waits for .$missing"
+for case in blocked halves fine timer work thread user; do
+	same "ended-$case" "$programs/uv_ended" "$case"
+	"$THRUM" dump "ended-$case.thrum" | grep 'answer by' && wrong "$case: an answer is missed"
+	[[ $case == blocked || $case == halves ]] || has "ended-$case" why '^no findings'
+done
+
 # All threads of the pool open a FIFO, until somebody comes.
 same pool "$programs/uv_fifos"
 has pool why '^never resolved \(likely\): .free thread of libuv.s pool: all 4 open FIFOs'

@@ -23,7 +23,8 @@ REAL(semctl)
 enum {
 	SET_KNOWN = 1,   /* with how many permits it began */
 	SET_STRANGE = 2, /* it was used in a way that no lock is */
-	SET_INVERSE = 4  /* whoever finds it 0 may make it 1 */
+	SET_INVERSE = 4, /* whoever finds it 0 may make it 1 */
+	SET_AGAIN = 8    /* one of its givers took another one */
 };
 
 void thrum__adapt_set_put_name(char *to, int set, unsigned number)
@@ -107,6 +108,8 @@ static void clear(struct thrum__adapt_semaphore *one)
 	atomic_store(&one->total, 0);
 	atomic_store(&one->takes, 0);
 	atomic_store(&one->returns, 0);
+	for (unsigned i = 0; i < FORKS_GIVERS; i++)
+		atomic_store(&one->giver[i], 0);
 	for (unsigned i = 0; i < FORKS_PERMITS; i++)
 		atomic_store(&one->permit[i].thread, 0);
 }
@@ -270,10 +273,13 @@ static void give_own(struct thrum__adapt_semaphore *one, struct thrum__adapt_per
 		? thrum__adapt_object((uintptr_t)address_of(one))
 		: NULL;
 
-	atomic_store(&permit->thread, 0);
+	uint64_t giver = atomic_exchange(&permit->thread, 0) & ~UNDOES;
+	uint32_t before = atomic_fetch_add(&one->returns, 1);
+
+	if (before < FORKS_GIVERS)
+		atomic_store(&one->giver[before], giver);
 	if (object)
 		thrum_lock_released(atomic_load(&object->task));
-	atomic_fetch_add(&one->returns, 1);
 }
 
 void thrum__adapt_set_gives(struct set_change *change)
@@ -322,6 +328,9 @@ static void take_known(struct thrum__adapt_semaphore *one, const struct set_self
 	atomic_fetch_add(&one->takes, 1);
 	if (atomic_load(&one->bits) & SET_STRANGE)
 		return;
+	for (unsigned i = 0; i < FORKS_GIVERS; i++)
+		if (atomic_load(&one->giver[i]) == self->thread)
+			add_bit(one, SET_AGAIN);
 	for (unsigned i = 0; i < FORKS_PERMITS; i++)
 		taken += atomic_load(&one->permit[i].thread) != 0;
 	if ((taken > atomic_load(&one->total) && !forget_ended(one)) ||
@@ -478,12 +487,22 @@ void thrum__adapt_set_doubts(uint64_t key)
 
 /* ---- Asking ------------------------------------------------------------------------------------ */
 
+/* Whether as many permits as there are were given back, by threads that took no more: so they are no jobs,
+ * which a worker may put back once. */
+static bool is_given_back(const struct thrum__adapt_semaphore *one)
+{
+	return !(atomic_load(&one->bits) & SET_AGAIN) &&
+		atomic_load(&one->returns) >= FORKS_GIVERS &&
+		atomic_load(&one->returns) >= atomic_load(&one->total);
+}
+
 static bool is_lock(const struct thrum__adapt_semaphore *one)
 {
 	uint32_t bits = atomic_load(&one->bits), total = atomic_load(&one->total);
 	uint32_t returns = atomic_load(&one->returns);
 
-	if (atomic_load(&one->set) == SET_NONE && returns < atomic_load(&one->number))
+	if (atomic_load(&one->set) == SET_NONE && returns < atomic_load(&one->number) &&
+		!is_given_back(one))
 		return false;
 	return (bits & (SET_KNOWN | SET_STRANGE)) == SET_KNOWN && total > 0 &&
 		total <= FORKS_PERMITS &&

@@ -94,7 +94,8 @@ void thrum__adapt_set_failed(const struct set_change *);
 
 /* The same for a semaphore of no set, by its key. It begins with so many permits: returns false if there is
  * no room for it. returns: so many must be given back by those who took them, before it is known to be a
- * lock. The calling thread has taken a permit, or is about to give one. */
+ * lock; or two, and as many as it began with, by threads that took no more. The calling thread has taken a
+ * permit, or is about to give one. */
 #define SET_NONE (-1)
 bool thrum__adapt_set_begins_key(uint64_t key, unsigned permits, unsigned returns);
 void thrum__adapt_set_spoils_key(uint64_t key);

@@ -10,6 +10,7 @@
 static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
 void (*_Atomic thrum__adapt_names_also)(int fd);
+bool (*_Atomic thrum__adapt_is_unused)(int fd);
 bool (*_Atomic thrum__adapt_polls_own)(const void *caller);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
 __thread thrum_task (*thrum__adapt_broken_tells)(void);

@@ -227,6 +227,8 @@ struct others {
 	unsigned
 		origins; /* bits: from where anything may come that the program's threads wait for */
 	thrum_task waiter; /* for the other end; or NONE */
+	/* One waits for anything else than data of a pipe or connection of the program, or a thread's end. */
+	bool waits_for_more;
 };
 /* Looks at all other threads while the calling one is about to wait. Returns whether all of them sleep, one
  * waits for the other end, nobody waits for the event, and the program has no child that might have the

@@ -4,6 +4,7 @@
  * descriptor. /proc tells in which calls they are.
  */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +101,24 @@ static thrum_task wait_of(const struct others *others, uint32_t tid, bool writes
 	return thread ? atomic_load(&thread->outside) : waiter;
 }
 
+/* Whether a thread waits for the end of another one. */
+static bool is_join(const struct process_call *call)
+{
+	unsigned long operation = call->arguments[1] & ~(unsigned long)FUTEX_CLOCK_REALTIME;
+
+	return call->number == SYS_futex &&
+		(operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
+		thrum__adapt_thread_of((uint32_t)call->arguments[2]);
+}
+
 static void look_at_call(const struct survey *survey, uint32_t tid, const struct process_call *call)
 {
 	struct others *others = survey->others;
 	bool writes = false;
 	int fd = thrum__adapt_vain_descriptor(&survey->look, survey->look.self, call, &writes);
 
+	others->waits_for_more |= !is_join(call) &&
+		(fd < 0 || writes || thrum__adapt_origin(fd) != FROM_INSIDE);
 	if (fd >= 0 && is_peer(others, fd) && (!writes || others->event == POLLIN)) {
 		others->waiter = wait_of(others, tid, writes);
 		return;

@@ -39,13 +39,34 @@ static int choose(const struct latest *latest, int first)
 	return latest->asks >= 0 ? latest->asks : latest->tells >= 0 ? latest->tells : first;
 }
 
+static bool is_unused(int fd)
+{
+	bool (*is)(int fd) = atomic_load(&thrum__adapt_is_unused);
+
+	return is && is(fd);
+}
+
+/* Adds a pipe. Those that are unused are there until another one comes. */
+static void add(struct epoll_need *need, struct epoll_need *unused, struct latest *latest, int fd)
+{
+	const void *taker;
+	struct epoll_need *to = is_unused(fd) ? unused : need;
+
+	if (thrum__adapt_eventfd_taken(fd, &taker) > 1)
+		need->merged = fd;
+	if (to->count++ == 0)
+		to->first = fd;
+	if (to == need)
+		compare(latest, fd);
+}
+
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
 	char text[EPOLL_TEXT], *line = text;
 	struct latest latest = {-1, -1};
+	struct epoll_need unused = {.first = -1};
 	bool has_counter = false;
-	const void *taker;
 	size_t size;
 
 	*need = (struct epoll_need){-1, -1, -1, -1, 0, 0};
@@ -63,11 +84,11 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			continue;
 		}
 		has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
-		if (thrum__adapt_eventfd_taken(fd, &taker) > 1)
-			need->merged = fd;
-		if (need->count++ == 0)
-			need->first = fd;
-		compare(&latest, fd);
+		add(need, &unused, &latest, fd);
+	}
+	if (need->count == 0) {
+		need->first = unused.first;
+		need->count = unused.count;
 	}
 	need->likely = choose(&latest, need->first);
 	return !has_counter || !thrum__adapt_process_has_kernel_writes(own_pid());

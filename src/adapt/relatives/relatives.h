@@ -208,6 +208,9 @@ struct epoll_need {
 	int timer;         /* that isn't armed; the last of them */
 	unsigned count, timers;
 };
+/* Whether it is a library's own pipe, to which no code of the program writes: it counts only if there is no
+ * other. NULL: none is known. */
+extern bool (*_Atomic thrum__adapt_is_unused)(int fd);
 /* The same for a thread that polls this pipe of the program alone. Returns false if others may write to
  * it. */
 bool thrum__adapt_poll_need(int fd, struct epoll_need *);

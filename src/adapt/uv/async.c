@@ -20,6 +20,7 @@
 
 static struct waking {
 	_Atomic int fd;             /* that wakes the loop, + 1; 0: it is free */
+	_Atomic int signals;        /* by which it hears of signals, + 1; 0: not known */
 	_Atomic int count;          /* handles */
 	uv_async_t *_Atomic latest; /* the handle that was sent last, or the first one */
 	_Atomic bool is_named;      /* the eventfd has a name that tells of it */
@@ -134,7 +135,7 @@ static void name_left(int fd, int open, const uv_async_t *handle, const struct m
 	char words[CALL_MAX + PLACE_MAX] = " of ", *end;
 
 	end = put_count(words + strlen(words), (uint32_t)open, " open handle");
-	thrum__adapt_label(end, " async", thrum__adapt_uv_callback(handle));
+	thrum__adapt_label(end, " async", thrum__adapt_uv_callback((const uv_handle_t *)handle));
 	end = stpcpy(strchr(end, '\0'), ", ");
 	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&maker->closed));
 	strcpy(end, open == 1 ? " like it closed" : " like them closed");
@@ -179,7 +180,8 @@ static void name(int fd)
 	end = put_count(end, sends, " send");
 	end = put_count(stpcpy(end, ", "), atomic_load(&known->runs), " run");
 	strcpy(end, ") of ");
-	thrum__adapt_pipe_rename(fd, words, "async", thrum__adapt_uv_callback(handle));
+	thrum__adapt_pipe_rename(fd, words, "async",
+		thrum__adapt_uv_callback((const uv_handle_t *)handle));
 }
 
 /* ---- The loop ------------------------------------------------------------------------------- */
@@ -191,13 +193,27 @@ static void runs(struct waking *one)
 		thrum_task_resolve(atomic_exchange(&one->unrun, THRUM_TASK_NONE));
 }
 
+/* Whether no code of the program writes to a descriptor of a loop. */
+static bool is_unused(int fd)
+{
+	for (unsigned i = 0; i < LOOPS_MAX && atomic_load(&wakings[i].fd); i++)
+		if (atomic_load(&wakings[i].signals) == fd + 1 ||
+			(atomic_load(&wakings[i].fd) == fd + 1 &&
+				atomic_load(&wakings[i].count) == 0))
+			return true;
+	return false;
+}
+
 int thrum__adapt_uv_run_loop(uv_loop_t *loop, uv_run_mode mode, const void *caller)
 {
-	struct waking *one = find(loop->async_io_watcher.fd);
+	struct waking *one = find_or_take(loop->async_io_watcher.fd);
 	int result;
 
-	if (one)
+	if (one) {
 		runs(one);
+		atomic_store(&one->signals, loop->signal_pipefd[0] + 1);
+		atomic_store(&thrum__adapt_is_unused, is_unused);
+	}
 	result = real_uv_run(caller)(loop, mode);
 	one = mode == UV_RUN_DEFAULT ? find(loop->async_io_watcher.fd) : NULL;
 	if (one)

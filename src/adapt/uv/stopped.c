@@ -52,6 +52,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
 	struct stopped *one = find((const uv_stream_t *)(const void *)handle);
 
+	thrum__adapt_uv_read_anew((const uv_stream_t *)(const void *)handle);
 	if (!one)
 		return;
 	if (one->task && one->process == own_pid())

@@ -159,7 +159,7 @@ void thrum__adapt_uv_keep(uv_handle_t *handle, void (*cb)(void))
 	handle->u.reserved[HANDLE_CALLBACK] = (void *)(uintptr_t)cb;
 }
 
-const void *thrum__adapt_uv_callback(const uv_async_t *handle)
+const void *thrum__adapt_uv_callback(const uv_handle_t *handle)
 {
 	return handle->u.reserved[HANDLE_CALLBACK];
 }

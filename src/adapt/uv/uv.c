@@ -74,8 +74,14 @@ ON_HANDLE(on_async_sent, uv_async_cb, (uv_async_t * handle), (handle))
 ON_HANDLE(on_signal, uv_signal_cb, (uv_signal_t * handle, int number), (handle, number))
 ON_HANDLE(on_poll, uv_poll_cb, (uv_poll_t * handle, int status, int events),
 	(handle, status, events))
-ON_HANDLE(on_read, uv_read_cb, (uv_stream_t * handle, ssize_t size, const uv_buf_t *buf),
+ON_HANDLE(on_read_more, uv_read_cb, (uv_stream_t * handle, ssize_t size, const uv_buf_t *buf),
 	(handle, size, buf))
+static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buf)
+{
+	if (size == UV_EOF)
+		thrum__adapt_uv_read_end(handle, thrum__adapt_uv_callback(AS_HANDLE(handle)));
+	on_read_more(handle, size, buf);
+}
 ON_HANDLE(on_udp_recv, uv_udp_recv_cb,
 	(uv_udp_t * handle, ssize_t size, const uv_buf_t *buf, const struct sockaddr *from,
 		unsigned flags),

@@ -59,7 +59,11 @@ void thrum__adapt_uv_keep(uv_handle_t *, void (*cb)(void));
 /* The callback of a handle runs: returns the program's callback. */
 void (*thrum__adapt_uv_run_handle(struct uv_run *, const uv_handle_t *))(void);
 void thrum__adapt_uv_end_run(const struct uv_run *);
-/* Its reading begins anew, or it is closed. */
+/* The callback of a stream is about to read its end. */
+void thrum__adapt_uv_read_end(uv_stream_t *, const void *callback);
+/* Nobody has read its end any more: its reading begins anew, or it is closed. */
+void thrum__adapt_uv_read_anew(const uv_stream_t *);
+/* The same for all that is known of a handle's reading. */
 void thrum__adapt_uv_started(const uv_handle_t *);
 /* Returns a handle's task, or NONE. */
 thrum_task thrum__adapt_uv_task(const uv_handle_t *);
@@ -73,6 +77,6 @@ void thrum__adapt_uv_async_closed(uv_async_t *, const void *caller);
 /* Runs a loop. Notes that it was left, unless the program runs it step by step. */
 int thrum__adapt_uv_run_loop(uv_loop_t *, uv_run_mode, const void *caller);
 /* The address of the program's callback of a handle. */
-const void *thrum__adapt_uv_callback(const uv_async_t *);
+const void *thrum__adapt_uv_callback(const uv_handle_t *);
 
 #endif

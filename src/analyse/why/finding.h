@@ -130,16 +130,16 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SHOULD_GO_ON, "should-go-on") /* should resolve other, as it did with those like it */ \
 	X(FAILED_MEANWHILE, "failed-meanwhile")       /* fails while the others hang */ \
 	X(CANCELLED_MEANWHILE, "cancelled-meanwhile") /* the same, cancelled by other */ \
+	X(READIED_AGAIN, "readied-again")             /* by other, though it was ready */ \
 	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again, because of other */ \
-	X(NOT_AGAIN, "not-again")   /* ran, and was not started again; other needs it */ \
-	X(UNTAKEN, "untaken")       /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue") /* took job after job at other, and ended */ \
-	X(LEFT_OPEN, "left-open")   /* a handle in the loop of other; more were closed */ \
-	X(BEGINS_NOTHING, \
-		"begins-nothing") /* ends and begins no task, as other and its like did */ \
-	X(SKIPS, "skips")         /* doesn't signal other once, as it does in all other rounds */ \
+	X(NOT_AGAIN, "not-again")           /* ran, and was not started again; other needs it */ \
+	X(UNTAKEN, "untaken")               /* puts something into other; nobody takes it */ \
+	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
+	X(BEGINS_NOTHING, "begins-nothing") /* begins no task, as other and its like did */ \
+	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
 		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
 	X(BEGINS_NONE, \
@@ -199,8 +199,8 @@ struct thrum__step {
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
-	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if
-	 * `other` had sent that in vain.
+	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` had
+	 * sent that in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain.

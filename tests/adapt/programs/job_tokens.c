@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Jobs are children that take a token out of a pipe, and give it back. The first argument says how; SIGALRM
- * ends it. All but "kept" and "server" come to their end.
+ * Jobs are children that take a token out of a pipe, and give it back. The first argument says how. With a
+ * second one, "few", only two jobs have done so before. SIGALRM ends it. All but "kept" and "server" come to
+ * their end.
  *
  * kept		two jobs end with their tokens
  * fine		all jobs give theirs back
@@ -200,7 +201,7 @@ int main(int count, char **arguments)
 		printf("done\n");
 		return 0;
 	}
-	run_jobs(5);
+	run_jobs(count > 2 ? 2 : 5);
 	finish();
 	if (strcmp(how, "server") == 0 || strcmp(how, "asked") == 0)
 		collect(how[0] == 'a');

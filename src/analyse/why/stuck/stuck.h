@@ -14,6 +14,7 @@
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
  *	steps.c     tells the path as steps of a finding
+ *	readied.c   tells which task was made ready twice, so that those behind it are lost
  *	unusual.c   tells what was unusual meanwhile, where nothing else explains the leaf
  *
  * blame/ tells who should have ended the leaf. Private to these files.
@@ -145,6 +146,12 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 /* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
  * for work; or NONE. */
 uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
+
+/* ---- Tasks that are ready twice (readied.c) -------------------------------------------------- */
+
+/* The edge that made a task ready which already was, where this one and all others that were made ready in
+ * between haven't run since. NONE: there is none, or others ran in spite of that. */
+uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 
 /* ---- Unusual events (unusual.c) ------------------------------------------------------------- */
 

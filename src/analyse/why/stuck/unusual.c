@@ -10,6 +10,20 @@
 
 /* The functions up to the table add a step for one sort of cause each. They return whether that is it. */
 
+/* The leaf was made ready behind a task that then was made ready again. */
+static bool add_readied_again(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__why_readied_again(search, path->leaf);
+
+	if (edge == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_READIED_AGAIN, THRUM__EDGE(model, edge, to),
+		thrum__why_actor(model, edge), THRUM__EDGE(model, edge, time), edge);
+	return true;
+}
+
 /* A thread ended, and left the leaf. */
 static bool add_abandoner(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -265,8 +279,10 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 
 	/* The more telling ones come first. */
 	if (!(last && last->is_served))
-		(void)(add_abandoner(finding, search, path) || add_dropped(finding, search, path) ||
-			add_unrun(finding, search, path) || add_left_open(finding, search, path) ||
+		(void)(add_readied_again(finding, search, path) ||
+			add_abandoner(finding, search, path) ||
+			add_dropped(finding, search, path) || add_unrun(finding, search, path) ||
+			add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
 			add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_keeper(finding, search, path) ||
