@@ -139,13 +139,13 @@ static void a_task_that_hangs_elsewhere_is_told(void **state)
 
 /* ---- Queues that are full ---------------------------------------------------------------------- */
 
-/* Main (1) puts into a queue, two workers (20, 30) from that into a second one, and a last one (40) takes from
- * there. 2 and 3: there is room in the first and the second. At last main waits so often for room, and the last
- * one, if it puts something back, for the second time or not. */
+/* Main (1) puts into a queue, two workers (20, 30) from that into a second one, and a last one (40) takes
+ * from there. 2 and 3: there is room in the first and the second. Main has waited so often for room. At last
+ * the last one may put something back, as it did before or not. */
 static void tell_queues(int main_waits, bool puts_back, bool is_usual)
 {
-	static const char *const waits = "%d" MS "@%d wait %d %d\n%d" MS "@%d signal %d %d =1\n%d" MS
-					 "@%d read %d %d\n";
+	static const char *const waits = "%d" MS "@%d wait %d %d\n%d" MS
+					 "@%d signal %d %d =1\n%d" MS "@%d read %d %d\n";
 	int ms = 2;
 
 	story_begin();
@@ -153,10 +153,12 @@ static void tell_queues(int main_waits, bool puts_back, bool is_usual)
 		   "0 create 1 2 condition =7\n0 label 2 \"room in the first\n"
 		   "0 create 1 3 condition =7\n0 label 3 \"room in the second\n");
 	for (int t = 2; t <= 4; t++)
-		story_tell("0 @%d create - %d0 thread\n0 @%d label %d0 \"stage %d\n0 @%d switch %d0\n",
+		story_tell(
+			"0 @%d create - %d0 thread\n0 @%d label %d0 \"stage %d\n0 @%d switch %d0\n",
 			t - 1, t, t - 1, t, t, t - 1, t);
 	for (int i = 0; i < main_waits; i++, ms += 2)
-		story_tell(waits, ms, 0, 1, 2, ms + 1, 1 + i % 2, 20 + 10 * (i % 2), 2, ms + 1, 0, 1, 2);
+		story_tell(waits, ms, 0, 1, 2, ms + 1, 1 + i % 2, 20 + 10 * (i % 2), 2, ms + 1, 0,
+			1, 2);
 	story_tell(waits, ms, 1, 20, 3, ms + 1, 3, 40, 3, ms + 1, 1, 20, 3);
 	if (is_usual)
 		story_tell(waits, ms, 3, 40, 2, ms + 1, 1, 20, 2, ms + 1, 3, 40, 2);
@@ -177,8 +179,7 @@ static unsigned count_cycle_steps(void)
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned k = 0; k < findings.findings[i].step_count; k++)
-			count += findings.findings[i].steps[k].kind ==
-				THRUM__STEP_WAITS_IN_CYCLE;
+			count += findings.findings[i].steps[k].kind == THRUM__STEP_WAITS_IN_CYCLE;
 	thrum__why_free(&findings);
 	thrum__model_destroy(model);
 	return count;

@@ -5,7 +5,7 @@
 
 #define LATE_TIMES 10 /* so many times as old as its peers became, a task is late */
 #define WAY_MAX 16    /* waits that are followed from each task that a choice waits for */
-#define AGAIN 2 /* so often a task waits for an object that does so again and again */
+#define AGAIN 2       /* so often a task waits for an object that does so again and again */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
