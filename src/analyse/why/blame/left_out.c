@@ -279,6 +279,8 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 		if (try_short_way(search->model, &findings->findings[i]))
 			i = take_those_behind(findings, i);
 		finding = &findings->findings[i];
+		if (thrum__why_add_unanswered(search->model, finding))
+			continue;
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&
 				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))
