@@ -29,7 +29,8 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
-#define DYING 20000000 /* ns before the end of a process that was killed: what others do then is due to that */
+#define DYING \
+	20000000 /* ns before the end of a process that was killed: what others do then is due to that */
 
 /* ---- Findings on one task -------------------------------------------------------------------- */
 

@@ -375,10 +375,6 @@ bool thrum__why_find_short_turn(const struct thrum__model *, uint32_t lock, int6
  * O(events) if it asks the search first. */
 void thrum__why_add_left_out(struct thrum__odd_search *, struct thrum__findings *);
 
-/* Puts the turn of a thread that left out its answer before a finding that but guesses. Returns whether there
- * is one. O(edges of the threads that answer). */
-bool thrum__why_add_unanswered(const struct thrum__model *, struct thrum__finding *);
-
 /* Adds a finding for slots of a loop that were lost one after the other until it did nothing any more, if
  * there is no other finding, and somebody waits for that loop. O(events) if it asks the search first. */
 void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *);

@@ -3,15 +3,15 @@
  * Finds the turn of a thread that left its answer out, where little else is known. The threads that serve an
  * object signal it, or others, in one place, after they went on from waits for things of one name: an answer
  * to each question, or a new state after each change. Since the object was signalled last, a turn ended
- * without that. Unlike odd.c, which sorts turns by the objects that they signal, this sorts them by the place:
- * each one that asks may have a condition of its own.
+ * without that. Unlike odd.c, which sorts turns by the objects that they signal, this sorts them by the
+ * place: each one that asks may have a condition of its own.
  */
 #include <string.h>
 
 #include "analyse/graph.h"
 #include "analyse/why/stuck/stuck.h"
 
-#define HELD_BACK 64    /* edges of a task that are searched for the wait after which it signalled */
+#define HELD_BACK 64 /* edges of a task that are searched for the wait after which it signalled */
 #define TURNS_BACK 8192 /* edges of each thread, from the latest back */
 #define WITH_MIN 4      /* so many turns with a signal show that each should give one, */
 #define WITH_TIMES 2    /* or so many times as many as lack it */
@@ -45,7 +45,8 @@ static bool find_service(struct service *service)
 	const struct thrum__model *model = service->model;
 	uint32_t edge = thrum__why_edge_to(model, service->on, THRUM__EDGE_SIGNAL);
 
-	if (edge == THRUM__NONE || !thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
+	if (edge == THRUM__NONE ||
+		!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
 		return false;
 	service->like = THRUM__EDGE(model, edge, from);
 	service->place = thrum__model_edge_site(model, edge);
@@ -89,7 +90,8 @@ static void count_turns(struct service *service, uint32_t task)
 			continue;
 		/* Some waits are over twice. */
 		if (THRUM__EDGE(model, edge, prev_out) != THRUM__NONE &&
-			THRUM__EDGE(model, THRUM__EDGE(model, edge, prev_out), kind) == THRUM__EDGE_READ)
+			THRUM__EDGE(model, THRUM__EDGE(model, edge, prev_out), kind) ==
+				THRUM__EDGE_READ)
 			continue;
 		service->with += has_signalled;
 		if (!has_signalled && is_known && time > service->last) {
@@ -166,7 +168,8 @@ static void put_first(struct thrum__finding *finding, const struct thrum__step *
 		case THRUM__STEP_SIGNAL_LOST:
 		case THRUM__STEP_TAKES_LOCK:
 		case THRUM__STEP_MISSES_ROUND: break;
-		case THRUM__STEP_WAITS_LATE: finding->steps[i].kind = THRUM__STEP_WAITS_FOR; /* fall through */
+		case THRUM__STEP_WAITS_LATE:
+			finding->steps[i].kind = THRUM__STEP_WAITS_FOR; /* fall through */
 		default: finding->steps[kept++] = finding->steps[i];
 		}
 	kept = kept < THRUM__STEPS_MAX ? kept : kept - 1;
