@@ -46,6 +46,7 @@ enum step_text {
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
 	TOOK_KEPT,
+	SERVES_TOO,
 	TAKES_SILENTLY,
 	NOT_AGAIN_LATE,
 	NOT_AGAIN_ALL,
@@ -255,6 +256,8 @@ static const struct {
 		"$t reads no more, though $o is for it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
+	[SERVES_TOO] = {"Serves “$o”, as others do", "all wait; it did so last $s before the end",
+		"$t serves $o, as others do, and all of them wait."},
 	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” is due",
 		"its loop never comes to that",
 		"$t runs $x times since $o is due; its loop never comes to that."},
@@ -324,6 +327,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 						     : kind;
 	case THRUM__STEP_FAILS_AGAIN: return finding->steps[i].more > 0 ? RETRIED : kind;
 	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
+	case THRUM__STEP_SERVES: return finding->steps[i].more > 0 ? SERVES_TOO : kind;
 	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_NOT_AGAIN:

@@ -9,6 +9,8 @@ for case in hook anew whole kept circle; do
 	soon "$case" "$programs/file_locks" "$case"
 	soon "fine-$case" "$programs/file_locks" "$case" fine
 done
+soon orders "$programs/orders"
+soon fine-orders "$programs/orders" fine
 all_same
 
 for case in hook anew whole; do
@@ -24,5 +26,11 @@ has circle why 'lock of process [0-9]* at (lock_file|circle)[^:]*: Waits for .re
 for case in hook anew whole kept circle; do
 	has "fine-$case" why '^no findings'
 done
+
+# A child that goes on once its parent was killed doesn't hide that they waited for each other.
+has orders dump 'orders.*resolve .*read from pipe'
+has orders why '^deadlock \(certain\)'
+has orders why 'release of the file.s lock|release of file lock'
+has fine-orders why '^no findings'
 has fine-kept dump 'resolve .*lock lock$'
 exit "$failed"

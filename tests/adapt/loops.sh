@@ -25,7 +25,9 @@ done
 soon timer "$programs/timer"
 for case in never armed other child; do
 	soon "timer-$case" "$programs/timer" "$case"
+	soon "read-timer-$case" "$programs/timer" "$case" read
 done
+soon read-timer "$programs/timer" "" read
 soon rearm "$programs/rearm"
 for case in fine slow socket early; do
 	soon "rearm-$case" "$programs/rearm" "$case"
@@ -101,8 +103,13 @@ has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed
 has timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
 for case in armed other child; do
 	has "timer-$case" why '^no findings'
+	has "read-timer-$case" why '^no findings'
 	"$THRUM" dump "timer-$case.thrum" | grep 'arming of' && wrong "$case: the timer is armed"
+	"$THRUM" dump "read-timer-$case.thrum" | grep 'arming of' && wrong "$case: the timer is armed, and read"
 done
+# So does one that reads from it.
+has read-timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'
+has read-timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
 
 # Those that wait for what comes in the turns of a timer wait for somebody who arms it again.
 has rearm why 'Waits for .arming of timerfd [0-9]+, last armed by (arm|collect|rearm\+0x)'

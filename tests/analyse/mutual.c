@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Conditions that nobody signals, as all threads wait. */
+/* Conditions that nobody signals, as all threads wait for each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,6 +137,68 @@ static void a_task_that_hangs_elsewhere_is_told(void **state)
 	expect_elsewhere(0);
 }
 
+/* ---- Queues that are full ---------------------------------------------------------------------- */
+
+/* Main (1) puts into a queue, two workers (20, 30) from that into a second one, and a last one (40) takes
+ * from there. 2 and 3: there is room in the first and the second. Main has waited so often for room. At last
+ * the last one may put something back, as it did before or not. */
+static void tell_queues(int main_waits, bool puts_back, bool is_usual)
+{
+	static const char *const waits = "%d" MS "@%d wait %d %d\n%d" MS
+					 "@%d signal %d %d =1\n%d" MS "@%d read %d %d\n";
+	int ms = 2;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n"
+		   "0 create 1 2 condition =7\n0 label 2 \"room in the first\n"
+		   "0 create 1 3 condition =7\n0 label 3 \"room in the second\n");
+	for (int t = 2; t <= 4; t++)
+		story_tell(
+			"0 @%d create - %d0 thread\n0 @%d label %d0 \"stage %d\n0 @%d switch %d0\n",
+			t - 1, t, t - 1, t, t, t - 1, t);
+	for (int i = 0; i < main_waits; i++, ms += 2)
+		story_tell(waits, ms, 0, 1, 2, ms + 1, 1 + i % 2, 20 + 10 * (i % 2), 2, ms + 1, 0,
+			1, 2);
+	story_tell(waits, ms, 1, 20, 3, ms + 1, 3, 40, 3, ms + 1, 1, 20, 3);
+	if (is_usual)
+		story_tell(waits, ms, 3, 40, 2, ms + 1, 1, 20, 2, ms + 1, 3, 40, 2);
+	story_tell("20" MS "should-resolve 1\n21" MS "wait 1 2\n21" MS "suspend \"blocked\n"
+		   "21" MS "@1 wait 20 3\n21" MS "@1 suspend \"blocked\n"
+		   "22" MS "@2 wait 30 3\n22" MS "@2 suspend \"blocked\n");
+	if (puts_back)
+		story_tell("23" MS "@3 wait 40 2\n23" MS "@3 suspend \"blocked\n");
+	story_tell("1900" MS "log - \"end\n");
+}
+
+static unsigned count_cycle_steps(void)
+{
+	struct thrum__model *model = story_model(story_told(), false);
+	struct thrum__findings findings;
+	unsigned count = 0;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		for (unsigned k = 0; k < findings.findings[i].step_count; k++)
+			count += findings.findings[i].steps[k].kind == THRUM__STEP_WAITS_IN_CYCLE;
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static void two_full_queues_are_a_cycle(void **state)
+{
+	(void)state;
+	tell_queues(4, true, false);
+	assert_int_equal(count_cycle_steps(), 2);
+	/* The last one may go on; it often waits there, as those do that have no job; or main never did. */
+	tell_queues(4, false, false);
+	assert_int_equal(count_cycle_steps(), 0);
+	tell_queues(4, true, true);
+	assert_int_equal(count_cycle_steps(), 0);
+	tell_queues(0, true, false);
+	assert_int_equal(count_cycle_steps(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_may_go_on_leaves_it_open),
 		cmocka_unit_test(a_condition_that_was_signalled_is_known),
 		cmocka_unit_test(a_task_that_hangs_elsewhere_is_told),
+		cmocka_unit_test(two_full_queues_are_a_cycle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

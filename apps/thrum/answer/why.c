@@ -28,6 +28,8 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
+#define DYING \
+	20000000 /* ns before the end of a process that was killed: what others do then is due to that */
 
 /* ---- Findings on one task -------------------------------------------------------------------- */
 
@@ -171,14 +173,56 @@ static int write_findings(const struct load *load, struct thrum__findings *findi
 	return findings->count > 0 || is_unjudged ? STATUS_FINDINGS : STATUS_OK;
 }
 
-static int explain(const struct load *load, const struct why_options *options)
+/* Whether a process of several was killed, and others did something just then: it may have been that they
+ * waited for each other, and its end let them go on. */
+static bool may_be_let_go(const struct load *load, const struct why_options *options, char **argv,
+	int argc)
 {
-	struct thrum__findings findings;
+	const struct thrum__model *model = load->model;
+
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "-") == 0)
+			return false;
+	return model->is_joined && model->ending == THRUM_ENDING_KILLED && options->at < 0 &&
+		times_are_all(&options->times) && model->last > model->end - DYING;
+}
+
+/* Finds the faults. If there are none, also those before the program was killed: then it reads the traces
+ * again. Returns an exit status; unless that is STATUS_OK, nothing stays open. */
+static int find(const struct command *command, int argc, char **argv,
+	const struct why_options *options, struct load *load, struct thrum__findings *findings)
+{
+	struct times until = TIMES_ALL;
+	struct load before = {.times = &until, .is_exact = true, .keeps_ending = true};
+	int status = STATUS_OK;
+
+	if (thrum__why_make(load->model, findings) < 0) {
+		load_finish(load);
+		return load_no_memory();
+	}
+	if (findings->count > 0 || !may_be_let_go(load, options, argv, argc))
+		return STATUS_OK;
+	until.end = load->model->end - DYING;
+	thrum__why_free(findings);
+	load_finish(load);
+	status = load_runs(command, argv, argc, options->together, &before);
+	before.times = &options->times;
+	*load = before;
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__why_make(load->model, findings) == 0)
+		return STATUS_OK;
+	load_finish(load);
+	return load_no_memory();
+}
+
+static int explain(const struct load *load, struct thrum__findings found,
+	const struct why_options *options)
+{
+	struct thrum__findings findings = found;
 	uint32_t task = THRUM__NONE;
 	int status = STATUS_OK;
 
-	if (thrum__why_make(load->model, &findings) < 0)
-		return load_no_memory();
 	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
@@ -198,6 +242,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 	struct why_options options = {.at = -1, .times = TIMES_ALL};
 	struct times until = TIMES_ALL;
 	struct load load = {.times = &options.times};
+	struct thrum__findings findings;
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
@@ -224,7 +269,14 @@ static int run_why(const struct command *command, int argc, char **argv)
 	status = load_runs(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
-	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);
+	if (options.slow.label) {
+		status = why_slow(&load, &options.slow);
+	} else {
+		status = find(command, argc, argv, &options, &load, &findings);
+		if (status != STATUS_OK)
+			return status;
+		status = explain(&load, findings, &options);
+	}
 	load_finish(&load);
 	return status;
 }

@@ -137,7 +137,8 @@ static int read_part(struct reading *reading, struct thrum_error_info *error)
 	/* As if the time were now. */
 	if (load->ends_early) {
 		info.end = reading->until;
-		info.ending = THRUM_ENDING_RUNNING;
+		if (!load->keeps_ending)
+			info.ending = THRUM_ENDING_RUNNING;
 	}
 	if (result >= 0)
 		thrum__model_note_end(load->model, &info);

@@ -14,6 +14,7 @@
 struct load {
 	const struct times *times; /* asked for; NULL: all */
 	bool is_exact;             /* read nothing after that time */
+	bool keeps_ending;         /* as if the program had ended then as it did later */
 	bool may_be_over;          /* a trace that ends before that time is no failure */
 	struct input input;
 	struct thrum__model *model;

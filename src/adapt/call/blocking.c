@@ -67,8 +67,8 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
-/* A descriptor that can be written to has room for so much at least. */
-#define ROOM 4096
+#define ROOM 4096 /* at least, at a descriptor that can be written to */
+#define NOWAIT 8  /* RWF_NOWAIT, which not every C library has */
 
 static bool would_read(int fd, int flags)
 {
@@ -249,6 +249,8 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 		receives && !is_queued ? SIDE_RECEIVES : SIDE_READS, caller);
 	if (is_queued)
 		thrum__adapt_accept_wait(blocked, verb, fd);
+	else if (thrum__adapt_is_timer(fd))
+		thrum__adapt_rearm_wait(blocked, fd, caller);
 	else if (!receives)
 		thrum__adapt_signals_wait(blocked, fd, caller);
 }
@@ -416,8 +418,6 @@ static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *pa
 	}
 	return note_read(fd, result, caller);
 }
-
-#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
 
 /* One of several threads that see something in a pipe gets it. So the call is made first without waiting: it
  * fails with EAGAIN if it would wait, and with another error if that isn't known. */

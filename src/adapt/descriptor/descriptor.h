@@ -306,6 +306,8 @@ bool thrum__adapt_timer_is_unarmed(int fd);
 /* Whether it came again and again, and for far longer than ever before isn't armed, while all other timers
  * that are armed come. Sets *age to the ns since it came last. */
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);
+/* Whether no timer is armed, and this one is the program's own. */
+bool thrum__adapt_timer_is_last(int fd);
 /* That task tells of it, and ends when it is armed. */
 void thrum__adapt_timer_tell(int fd, thrum_task);
 /* Where it was set last; NULL: it isn't known. */

@@ -142,6 +142,17 @@ bool thrum__adapt_timer_is_left(int fd, int64_t *age)
 		thrum__adapt_timer_is_unarmed(fd);
 }
 
+bool thrum__adapt_timer_is_last(int fd)
+{
+	for (unsigned i = 0; i < TIMERS; i++) {
+		int other = atomic_load(&timers[i].fd) - 1;
+
+		if (other >= 0 && other != fd && !thrum__adapt_timer_is_unarmed(other))
+			return false;
+	}
+	return thrum__adapt_timer_is_own(fd) && thrum__adapt_timer_is_unarmed(fd);
+}
+
 void thrum__adapt_timer_tell(int fd, thrum_task task)
 {
 	atomic_store(&place_of(fd)->task, task);

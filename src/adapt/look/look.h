@@ -203,6 +203,9 @@ void thrum__adapt_rearm_signalled(const void *condition);
 bool thrum__adapt_has_rearmed(void);
 /* Looks whether one isn't armed again, and records that those wait for it that wait for its condition. */
 void thrum__adapt_rearm_look(const struct looking *);
+/* The calling thread is about to read from a timer, there: returns when that has come; or once nothing more
+ * can be found out, as then the thread waits for its arming. Keeps errno. */
+void thrum__adapt_rearm_wait(struct wait *, int fd, const void *caller);
 
 /* ---- others.c ---- */
 

@@ -4,15 +4,22 @@
  * such as one that collects work for a while. If that timer isn't armed any more, the condition stays
  * silent. A program may have no work just now, too. So it is told only while a thread waits for the
  * condition as long as it takes, all others sleep, nothing comes from outside, and the loop's other timers
- * come and arm nothing.
+ * come and arm nothing. A thread may also read from a timer alone: then it waits for its arming if no timer
+ * is armed, and all others sleep.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 
 #include "adapt/look/look.h"
 
 #define VOICES 32u /* conditions; more are not noted */
 #define HABIT 4    /* so often a condition was signalled in a turn of its timer */
+#define LOOKS 2    /* so many looks in a row have to see that a timer isn't armed */
+
+REAL(poll)
 
 /* The latest turn of the calling thread's loop. */
 static __thread struct {
@@ -116,4 +123,40 @@ void thrum__adapt_rearm_look(const struct looking *looking)
 		if (atomic_load(&voices[i].times) >= HABIT && !atomic_load(&voices[i].has_others) &&
 			atomic_load(&voices[i].thread) == thrum__adapt_self)
 			look_at(&voices[i], looking);
+}
+
+/* ---- A thread that reads from a timer ----------------------------------------------------------- */
+
+/* Whether nobody will arm it. */
+static bool is_left(const struct looking *looking)
+{
+	int before;
+	bool result;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	result = thrum__adapt_timer_is_last(looking->polled->fd) &&
+		thrum__adapt_others_rest(looking);
+	pthread_setcancelstate(before, NULL);
+	return result;
+}
+
+void thrum__adapt_rearm_wait(struct wait *wait, int fd, const void *caller)
+{
+	struct pollfd polled = {.fd = fd, .events = POLLIN};
+	struct looking looking = {.polled = &polled, .count = 1, .epoll = -1, .is_endless = true};
+	char label[CALL_MAX + PLACE_MAX];
+	int error = errno, seen = 0, pause = LOOK_FIRST;
+
+	for (; seen < LOOKS && !is_limited() && !thrum__adapt_had_handlers();
+		pause = next_pause(pause)) {
+		if (real_poll(NULL)(&polled, 1, pause) != 0)
+			break;
+		seen = is_left(&looking) ? seen + 1 : 0;
+	}
+	if (seen == LOOKS) {
+		thrum__adapt_put_timer(label, fd);
+		thrum__adapt_wait_instead(wait,
+			thrum__adapt_missing(label, thrum__adapt_timer_caller(fd)), caller);
+	}
+	errno = error;
 }

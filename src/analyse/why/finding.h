@@ -204,7 +204,7 @@ struct thrum__step {
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain.
-	 * TOOK: 1 if it should have put it back.
+	 * TOOK: 1 if it should have put it back. SERVES: how many more do, which all wait, too.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */

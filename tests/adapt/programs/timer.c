@@ -2,8 +2,8 @@
 /*
  * A thread does a step each time a timer expires, and arms the timer again: after two steps, it forgets
  * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it
- * to another thread, which does so late; "child" has a child, which has the timer, too. SIGALRM ends the
- * program.
+ * to another thread, which does so late; "child" has a child, which has the timer, too. With a second
+ * argument the thread reads from the timer without an epoll. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,6 +20,7 @@
 static sem_t done;
 static int timer, epoll;
 static const char *mode = "";
+static int with_epoll;
 
 static void arm(void)
 {
@@ -32,7 +33,7 @@ void *run_steps(void *unused)
 	struct epoll_event event;
 	uint64_t times;
 
-	for (int step = 1; epoll_wait(epoll, &event, 1, -1) == 1; step++) {
+	for (int step = 1; !with_epoll || epoll_wait(epoll, &event, 1, -1) == 1; step++) {
 		if (read(timer, &times, sizeof times) != sizeof times)
 			return unused;
 		sem_post(&done);
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 	mode = argc > 1 ? argv[1] : mode;
 	alarm(3);
 	epoll = epoll_create1(0);
-	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	with_epoll = argc <= 2;
+	timer = timerfd_create(CLOCK_MONOTONIC, with_epoll ? TFD_NONBLOCK : 0);
 	epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &(struct epoll_event){.events = EPOLLIN});
 	sem_init(&done, 0, 0);
 	if (strcmp(mode, "child") == 0)

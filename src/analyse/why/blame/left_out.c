@@ -7,6 +7,7 @@
  */
 #include "analyse/graph.h"
 #include "analyse/why/blame/blame.h"
+#include "analyse/why/stuck/stuck.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define SIGNALS_MIN 3   /* so many signals from a place show that they come from there, */
 #define PLACES_MAX 4
 #define USUAL_MIN 4 /* and so many threads that came there that each should */
+#define EARLY_MIN 2 /* the same where all of them ended after they had come to one place */
 
 /* ---- A run ---------------------------------------------------------------------------------- */
 
@@ -216,6 +218,34 @@ static bool find_short_way(const struct thrum__model *model, uint32_t lock,
 	return true;
 }
 
+/* The same where nobody ever signalled such a condition: those that took the lock did so in one place. */
+static bool find_early_end(const struct thrum__model *model, uint32_t lock,
+	const struct thrum__finding *finding, struct thrum__step *step)
+{
+	uint32_t first = finding->steps[0].edge;
+	struct source source = {.condition = finding->steps[0].other, .lock = lock};
+	struct ways ways;
+
+	for (unsigned i = 0; i + 1 < finding->step_count; i++)
+		if (!thrum__model_has_row(&model->edges, finding->steps[i].edge) ||
+			thrum__analyse_task_is_pending(model, finding->steps[i].task) ||
+			thrum__model_edge_place(model, finding->steps[i].edge) !=
+				thrum__model_edge_place(model, first))
+			return false;
+	if (!note_signal(model, &source, first))
+		return false;
+	ways = look_at_ways(model, &source);
+	if (ways.short_ones != 1 || ways.usual < EARLY_MIN || ways.edge == THRUM__NONE)
+		return false;
+	*step = (struct thrum__step){.kind = THRUM__STEP_SHORT_TURN,
+		.task = ways.task,
+		.other = source.condition,
+		.time = THRUM__TASK(model, ways.task, end),
+		.edge = ways.edge,
+		.more = ways.usual};
+	return true;
+}
+
 /* Names the thread that left early, in the place of all that took the lock. Returns whether there is one. */
 static bool try_short_way(const struct thrum__model *model, struct thrum__finding *finding)
 {
@@ -225,7 +255,8 @@ static bool try_short_way(const struct thrum__model *model, struct thrum__findin
 
 	if (lock == THRUM__NONE ||
 		(!find_short_way(model, lock, wait, &step) &&
-			!thrum__why_find_short_turn(model, lock, wait->time, &step)))
+			!thrum__why_find_short_turn(model, lock, wait->time, &step) &&
+			!find_early_end(model, lock, finding, &step)))
 		return false;
 	finding->steps[1] = *wait;
 	finding->steps[0] = step;
@@ -279,6 +310,8 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 		if (try_short_way(search->model, &findings->findings[i]))
 			i = take_those_behind(findings, i);
 		finding = &findings->findings[i];
+		if (thrum__why_add_unanswered(search->model, finding))
+			continue;
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&
 				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))

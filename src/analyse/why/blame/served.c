@@ -263,12 +263,15 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_link *link)
 {
-	thrum__why_add_step(finding,
-		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
-			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
-			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
-					  : THRUM__STEP_SHOULD_END,
-		link->wait.on, link->task, link->wait.since, link->wait.edge);
+	bool is_barrier = thrum__why_is_barrier(model, link->task);
+	int kind = is_barrier                                      ? THRUM__STEP_ABSENT
+		: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+		: link->is_steady                                  ? THRUM__STEP_SHOULD_GO_ON
+								   : THRUM__STEP_SHOULD_END;
+
+	thrum__why_set_more(thrum__why_add_step(finding, kind, link->wait.on, link->task,
+				    link->wait.since, link->wait.edge),
+		link->also);
 }
 
 void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum__search *search,

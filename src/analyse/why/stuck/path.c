@@ -5,6 +5,7 @@
 
 #define LATE_TIMES 10 /* so many times as old as its peers became, a task is late */
 #define WAY_MAX 16    /* waits that are followed from each task that a choice waits for */
+#define AGAIN 2       /* so often a task waits for an object that does so again and again */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
@@ -169,27 +170,76 @@ static bool absent_wait(const struct thrum__search *search, uint32_t barrier, ui
 	return false;
 }
 
-/* If a single task serves an object, and waits itself, sets *wait to lead to it. */
+/* Sets *waits to those of a task that is blocked, and isn't the waiter; returns false if there are none. */
+static bool blocked_waits(const struct thrum__search *search, uint32_t task, uint32_t waiter,
+	struct thrum__analyse_waits *waits)
+{
+	*waits = thrum__analyse_graph_waits(&search->graph, task);
+	return task != waiter && waits->count > 0 &&
+		thrum__why_is_blocked(search->model, task, &waits->waits[0]);
+}
+
+/* Whether all that may serve an object wait for one other. Sets *on to that. */
+static bool wait_for_same(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+	const struct thrum__why_servers *servers, uint32_t *on)
+{
+	*on = THRUM__NONE;
+	for (unsigned i = 0; i < servers->count; i++) {
+		struct thrum__analyse_waits waits;
+
+		if (!thrum__analyse_task_is_pending(search->model, servers->task[i]))
+			continue;
+		if (!blocked_waits(search, servers->task[i], waiter, &waits))
+			return false;
+		if (waits.waits[0].on == object)
+			continue;
+		if (*on != THRUM__NONE && waits.waits[0].on != *on)
+			return false;
+		*on = waits.waits[0].on;
+	}
+	return *on != THRUM__NONE && thrum__analyse_task_is_object(search->model, *on);
+}
+
+/* Whether those that serve an object, and those that serve another one, all wait for each other: as where two
+ * queues are full, since one that takes from the second puts something into the first. So it waits there for
+ * the first time, unlike the waiter. Without that, those may be workers that have no job. */
+static bool is_mutual(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+	const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_servers others;
+	uint32_t on, back;
+
+	if (!wait_for_same(search, object, waiter, servers, &on) ||
+		thrum__why_waits_on(model, waiter, object) <= AGAIN)
+		return false;
+	thrum__why_servers_of(model, on, servers->task[0], &others);
+	return others.is_whole && wait_for_same(search, on, THRUM__NONE, &others, &back) &&
+		back == object && others.task[0] != waiter &&
+		thrum__why_waits_on(model, others.task[0], object) == 1;
+}
+
+/* If a single task serves an object, and waits itself, makes *link lead to it. The same for several which
+ * wait for others that wait for the object. */
 static bool serving_wait(const struct thrum__search *search, uint32_t object, uint32_t waiter,
-	struct thrum__analyse_wait *wait)
+	struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_servers servers;
 	struct thrum__analyse_waits waits;
-	unsigned i = 0;
+	unsigned i = 0, able;
 
 	if (waiter == THRUM__NONE || thrum__why_is_lock(search, object))
 		return false;
 	if (thrum__why_is_barrier(model, object))
-		return absent_wait(search, object, waiter, wait);
+		return absent_wait(search, object, waiter, &link->wait);
 	thrum__why_servers_of(model, object, waiter, &servers);
-	if (!servers.is_whole || thrum__why_able_servers(search, object, &servers, &i) != 1)
+	able = servers.is_whole ? thrum__why_able_servers(search, object, &servers, &i) : 0;
+	if (able == 0 || (able > 1 && !is_mutual(search, object, waiter, &servers)) ||
+		!blocked_waits(search, servers.task[i], waiter, &waits))
 		return false;
-	waits = thrum__analyse_graph_waits(&search->graph, servers.task[i]);
-	if (servers.task[i] == waiter || waits.count == 0 ||
-		!thrum__why_is_blocked(model, servers.task[i], &waits.waits[0]))
-		return false;
-	*wait = (struct thrum__analyse_wait){.on = servers.task[i],
+	link->also = able - 1;
+	link->wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],
 		.edge = servers.edge[i],
 		.since = THRUM__EDGE(model, servers.edge[i], time)};
@@ -309,7 +359,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		link = (struct thrum__why_link){.task = at};
 		*thrum__cause(search, at) = THRUM__CAUSE_PATH;
 		if (thrum__analyse_task_is_object(model, at))
-			link.is_served = serving_wait(search, at, waiter, &link.wait);
+			link.is_served = serving_wait(search, at, waiter, &link);
 		if (!link.is_served && !next_wait(search, at, &link.wait)) {
 			link.is_served = thread_wait(search, at, &link.wait) ||
 				ending_wait(search, at, &link);
