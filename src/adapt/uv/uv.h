@@ -61,6 +61,8 @@ void (*thrum__adapt_uv_run_handle(struct uv_run *, const uv_handle_t *))(void);
 void thrum__adapt_uv_end_run(const struct uv_run *);
 /* Its reading begins anew, or it is closed. */
 void thrum__adapt_uv_started(const uv_handle_t *);
+/* uv_run has returned: streams whose reading was stopped are left. */
+void thrum__adapt_uv_left(const uv_loop_t *);
 /* Returns a handle's task, or NONE. */
 thrum_task thrum__adapt_uv_task(const uv_handle_t *);
 
