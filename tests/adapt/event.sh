@@ -47,6 +47,23 @@ for case in early unwoken again late; do
 	has "fine-$case" why '^no findings'
 done
 
+# Loops that nobody tells to end, or that ended, and timers and listeners that the wrong call stopped.
+for case in join ended timer closed; do
+	soon "left-$case" "$programs/event_left" "$case"
+	soon "fine-left-$case" "$programs/event_left" "$case" fine
+done
+all_same
+has left-join why '^deadlock'
+has left-join why 'Waits for .data of socket [0-9]+'
+has left-join why '\[.*((join|ask)_loop|main|event_left\+0x)'
+has left-ended why '(on_job|event_left\+0x).*: Waits for .run of a loop, as its dispatch has returned in'
+has left-ended why 'returned in (run_loop|event_left\+0x)'
+has left-timer why "timer (on_beat|event_left\+0x[0-9a-f]+), stopped before it came by (on_answer|event_left\+0x)"
+has left-closed why 'socket [0-9]+, not accepted since evconnlistener_disable in (on_visitor|event_left\+0x)'
+for case in join ended timer closed; do
+	has "fine-left-$case" why '^no findings'
+done
+
 # A child that waits for the end of its input, of which the loop waits for the output.
 for case in hang later fine asleep; do
 	soon "child-$case" "$programs/event_child" "$case"

@@ -63,6 +63,15 @@ for case in blocked halves fine timer work thread user; do
 	[[ $case == blocked || $case == halves ]] || has "ended-$case" why '^no findings'
 done
 
+# A loop that has nothing left to do, while a thread needs it.
+for case in stopped timer; do
+	same "left-$case" "$programs/uv_left" "$case"
+	same "fine-left-$case" "$programs/uv_left" "$case" fine
+	has "fine-left-$case" why '^no findings'
+done
+has left-stopped why 'socket [0-9]+ to [0-9]+, reading stopped by (on_bytes|uv_left\+0x)'
+has left-timer why 'timer (on_beat|uv_left\+0x[0-9a-f]+), stopped before it came by (on_answer|uv_left\+0x)'
+
 # All threads of the pool open a FIFO, until somebody comes.
 same pool "$programs/uv_fifos"
 has pool why '^never resolved \(likely\): .free thread of libuv.s pool: all 4 open FIFOs'

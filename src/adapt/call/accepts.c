@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "adapt/call/call.h"
+#include "adapt/look/look.h"
 #include "adapt/relatives/ends.h"
 #include "port/port.h"
 
@@ -24,8 +26,9 @@ REAL(poll)
 
 /* ---- Connections in the queue ------------------------------------------------------------------ */
 
-/* The only thread that may accept the connection of a Unix socket, if none has; else NONE. */
-static thrum_task queued_for(int fd)
+/* The only thread that may accept the connection of a Unix socket, if none has; else NONE. Sets *stopper to
+ * where libevent was told to accept no more from its listener. */
+static thrum_task queued_for(int fd, const void **stopper)
 {
 	struct sockaddr_un peer;
 	socklen_t size = sizeof peer;
@@ -34,18 +37,22 @@ static thrum_task queued_for(int fd)
 	if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.sun_family == AF_UNIX &&
 		size <= sizeof peer)
 		accepter = thrum__adapt_accepter((struct sockaddr *)&peer, size);
+	*stopper = accepter ? thrum__adapt_removed_disabler(
+				      thrum__adapt_accepts_at((struct sockaddr *)&peer, size))
+			    : NULL;
 	return accepter && thrum__adapt_socket_is_queued(fd) ? accepter : THRUM_TASK_NONE;
 }
 
 bool thrum__adapt_accept_is_due(int fd)
 {
 	int error = errno, before;
+	const void *stopper;
 	bool is_due = thrum__adapt_has_accepters() &&
 		thrum__adapt_socket_limit(fd, false) == ENDLESS && !thrum__adapt_may_interrupt();
 
 	if (is_due) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-		is_due = queued_for(fd) != THRUM_TASK_NONE;
+		is_due = queued_for(fd, &stopper) != THRUM_TASK_NONE;
 		pthread_setcancelstate(before, NULL);
 	}
 	errno = error;
@@ -58,17 +65,22 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	_Atomic uintptr_t *looker LOOKER = NULL;
 	thrum_task told = THRUM_TASK_NONE, accepter;
 	int pause = QUEUE_FIRST, error = errno, before;
-	char label[CALL_MAX];
+	char label[CALL_MAX + PLACE_MAX + 60];
+	const void *stopper, *stopped = NULL;
 
 	thrum__adapt_socket_receive(fd);
 	looker = thrum__adapt_note_looker(&one, false);
 	while (!is_limited()) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-		accepter = queued_for(fd);
-		if (pause > QUEUE_FIRST && accepter != told) {
+		accepter = queued_for(fd, &stopper);
+		if (pause > QUEUE_FIRST && (accepter != told || stopper != stopped)) {
 			told = accepter;
+			stopped = stopper;
 			thrum__adapt_wait_end(wait);
 			thrum__adapt_put_call(label, verb, fd);
+			if (stopper)
+				thrum__adapt_label(label + strlen(label),
+					", not accepted since evconnlistener_disable in", stopper);
 			thrum__adapt_wait_make(wait, told ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,
 				label, wait->caller);
 			if (told)

@@ -87,6 +87,16 @@ void thrum__adapt_accepts(int fd)
 		atomic_store(&thrum__adapt_accepters[fd], SEVERAL);
 }
 
+int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
+{
+	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
+
+	for (int fd = 0; fd < atomic_load(&fds_used) && hash; fd++)
+		if (atomic_load(&thrum__adapt_accepters[fd]) && atomic_load(&addresses[fd]) == hash)
+			return fd;
+	return -1;
+}
+
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
 	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;

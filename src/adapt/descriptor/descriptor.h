@@ -274,6 +274,8 @@ bool thrum__adapt_has_accepters(void);
 void thrum__adapt_accepts(int fd);
 /* The task of the only thread that accepts from those who connect to an address; or NONE. */
 thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* The first descriptor from which threads accept connections to an address, or -1. */
+int thrum__adapt_accepts_at(const struct sockaddr *, socklen_t);
 /* Whether the calling thread alone accepts from any socket. */
 bool thrum__adapt_accepts_alone(void);
 /* The descriptor by which the calling thread alone should answer another process's Unix socket, given by its

@@ -14,6 +14,8 @@ REAL(event_assign)
 REAL(event_set)
 REAL(event_free)
 REAL(event_add)
+REAL(event_del)
+REAL(event_pending)
 REAL(event_active)
 REAL(event_once)
 REAL(event_base_once)
@@ -67,6 +69,9 @@ static void on_event(evutil_socket_t fd, short what, void *argument)
 		thrum_tag(&time_out);
 	else if (what & EV_TIMEOUT)
 		note_came(cell);
+	if (what & EV_TIMEOUT)
+		thrum__adapt_loop_timer_came(cell->key,
+			(const void *)(uintptr_t)cell->given.function[0]);
 	((event_callback_fn)cell->given.function[0])(fd, what, cell->given.argument);
 	end_run(&run);
 }
@@ -230,6 +235,10 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 
 		if (cell)
 			note_added(cell, event->ev_events);
+		if (cell)
+			thrum__adapt_event_added(cell->task, event->ev_base);
+		if (cell && timeout)
+			thrum__adapt_loop_timer_started(event);
 		if (cell && timeout) {
 			tell_due(cell->task, timeout);
 			atomic_store_explicit(&cell->is_limited, true, memory_order_relaxed);
@@ -243,6 +252,14 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 	if (result == 0 && event->ev_events & EV_SIGNAL)
 		thrum__adapt_loop_handles(event->ev_fd);
 	return result;
+}
+
+STAND_IN int event_del(struct event *event)
+{
+	if (thrum__adapt_event_begin(CALLER) && cell_of(event, CALLER) &&
+		real_event_pending(CALLER)(event, EV_TIMEOUT, NULL))
+		thrum__adapt_loop_timer_stopped(event, thrum__adapt_caller(CALLER));
+	return real_event_del(CALLER)(event);
 }
 
 STAND_IN void event_active(struct event *event, int what, short calls)
@@ -260,6 +277,7 @@ STAND_IN void event_free(struct event *event)
 {
 	if (thrum__adapt_event_begin(CALLER) && cell_of(event, CALLER))
 		thrum__adapt_cell_end(CELL_EVENT, event);
+	thrum__adapt_loop_timer_gone(event);
 	real_event_free(CALLER)(event);
 }
 

@@ -42,6 +42,11 @@ static inline void end_run(const struct event_run *run)
 /* Returns the cell of an event whose callback is ours, or NULL. */
 struct cell *thrum__adapt_event_cell(const struct event *);
 
+/* ---- loops.c ---- */
+
+/* The event was added to a loop, which may not run any more. */
+void thrum__adapt_event_added(thrum_task event, const struct event_base *);
+
 /* ---- watermark.c ---- */
 
 struct bufferevent;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Loops of libevent that a break didn't end: it came before the loop began, which forgets it, or from a
- * thread that doesn't wake the loop, as libevent wasn't told of threads.
+ * thread that doesn't wake the loop, as libevent wasn't told of threads. And loops that returned: an event
+ * that is added then waits for a task that ends once the loop runs again.
  */
 #define _GNU_SOURCE
 #include "adapt/event/event.h"
 #include "adapt/look/look.h"
 #include "port/port.h"
 
+#include <event2/event.h>
+
 #define BREAKS 16u /* of several loops with one place, the latest is known */
+#define LEFT 16u   /* further loops that returned are not known */
 
 REAL(event_base_loop)
 REAL(event_base_dispatch)
@@ -40,6 +44,70 @@ static const void *breaker_of(const struct event_base *base)
 	return atomic_load(&one->base) == base ? caller : NULL;
 }
 
+/* Loops that have returned, and that nobody runs. */
+static struct left {
+	struct event_base *_Atomic base; /* NULL: it is free */
+	const void *_Atomic runner;      /* who ran it last */
+	_Atomic uint64_t unrun;          /* the task for which its events wait, or NONE */
+} left[LEFT];
+static _Atomic int left_count;
+
+static struct left *left_of(const struct event_base *base)
+{
+	for (unsigned i = 0; i < LEFT && atomic_load_explicit(&left_count, memory_order_relaxed);
+		i++)
+		if (atomic_load(&left[i].base) == base)
+			return &left[i];
+	return NULL;
+}
+
+static void leave(struct event_base *base, const void *runner)
+{
+	for (unsigned i = 0; i < LEFT; i++) {
+		struct event_base *none = NULL;
+
+		if (!atomic_compare_exchange_strong(&left[i].base, &none, base))
+			continue;
+		atomic_store(&left[i].runner, runner);
+		atomic_fetch_add(&left_count, 1);
+		return;
+	}
+}
+
+/* It runs again, or is no more. */
+static void come_back(const struct event_base *base)
+{
+	struct left *one = left_of(base);
+
+	if (!one)
+		return;
+	resolve_told(&one->unrun);
+	atomic_store(&one->runner, NULL);
+	atomic_store(&one->base, NULL);
+	atomic_fetch_sub(&left_count, 1);
+}
+
+void thrum__adapt_event_added(thrum_task event, const struct event_base *base)
+{
+	struct left *one = base ? left_of(base) : NULL;
+	const void *runner = one ? atomic_load(&one->runner) : NULL;
+	thrum_task task = THRUM_TASK_NONE, none = THRUM_TASK_NONE;
+	char label[PLACE_MAX + 60];
+
+	if (!runner)
+		return;
+	task = atomic_load(&one->unrun);
+	if (!task) {
+		thrum__adapt_label(label, "run of a loop, as its dispatch has returned in", runner);
+		task = thrum__create(thrum__adapt_site(runner), THRUM_KIND_TASK, label);
+		if (!atomic_compare_exchange_strong(&one->unrun, &none, task)) {
+			thrum_task_resolve(task);
+			task = none;
+		}
+	}
+	thrum_task_wait(event, task);
+}
+
 static void forget(struct event_base *base)
 {
 	/* Another one may be noted at its place. */
@@ -55,7 +123,7 @@ static thrum_task tell(void)
 	char label[2 * PLACE_MAX + 60];
 
 	if (!breaker && !thread.breaker)
-		return THRUM_TASK_NONE;
+		return thrum__adapt_timers_tell();
 	thrum__adapt_label(label, "event for the loop of", thread.runner);
 	if (breaker)
 		thrum__adapt_label(label + strlen(label), ", which wasn't woken by the break in",
@@ -72,18 +140,22 @@ static struct run begin_loop(struct event_base *base, const void *caller)
 
 	thread = (struct run){base, caller, breaker_of(base)};
 	forget(base);
+	come_back(base);
 	thrum__adapt_broken_tells = tell;
 	return outer;
 }
 
-static void end_loop(const struct run *outer)
+/* is_whole: it was run until it has no events, or is broken. */
+static void end_loop(const struct run *outer, bool is_whole)
 {
 	forget(thread.base);
+	if (is_whole)
+		leave(thread.base, thread.runner);
 	thread = *outer;
 	thrum__adapt_broken_tells = thread.base ? tell : NULL;
 }
 
-#define LOOP(name, parameters, arguments) \
+#define LOOP(name, is_whole, parameters, arguments) \
 	STAND_IN int name parameters \
 	{ \
 		struct run outer; \
@@ -93,11 +165,12 @@ static void end_loop(const struct run *outer)
 		outer = begin_loop(base, CALLER); \
 		int result = real_##name(CALLER) arguments; \
 \
-		end_loop(&outer); \
+		end_loop(&outer, is_whole); \
 		return result; \
 	}
-LOOP(event_base_loop, (struct event_base * base, int flags), (base, flags))
-LOOP(event_base_dispatch, (struct event_base * base), (base))
+LOOP(event_base_loop, !(flags & (EVLOOP_ONCE | EVLOOP_NONBLOCK)),
+	(struct event_base * base, int flags), (base, flags))
+LOOP(event_base_dispatch, true, (struct event_base * base), (base))
 
 STAND_IN int event_base_loopbreak(struct event_base *base)
 {
@@ -114,5 +187,6 @@ STAND_IN int event_base_loopbreak(struct event_base *base)
 STAND_IN void event_base_free(struct event_base *base)
 {
 	forget(base);
+	come_back(base);
 	real_event_base_free(CALLER)(base);
 }

@@ -10,6 +10,7 @@
  *   unsent.c  rests that nobody sends
  *   twice.c   descriptors that were closed twice
  *   rearm.c   timers that nobody arms again
+ *   timers.c  timers of loops that were stopped
  *   others.c  what all other threads wait for
  */
 #ifndef ADAPT_LOOK_H
@@ -135,6 +136,8 @@ void thrum__adapt_removed_event(int fd, const void *callback);
 /* A bufferevent of libevent was told, there, to read no more of this descriptor, or a listener to accept no
  * more from it; NULL: to go on. */
 void thrum__adapt_removed_disabled(int fd, const void *caller);
+/* Where it was told so; NULL: it goes on. */
+const void *thrum__adapt_removed_disabler(int fd);
 /* Returns how many bytes the bufferevent of a descriptor holds, if it reads no more. NULL: none does. */
 extern int (*_Atomic thrum__adapt_removed_held)(int fd);
 /* A source of GLib waits for data of a descriptor. Returns a number for its end. */
@@ -206,6 +209,18 @@ void thrum__adapt_rearm_look(const struct looking *);
 /* The calling thread is about to read from a timer, there: returns when that has come; or once nothing more
  * can be found out, as then the thread waits for its arming. Keeps errno. */
 void thrum__adapt_rearm_wait(struct wait *, int fd, const void *caller);
+
+/* ---- timers.c ---- */
+
+/* A timer of a library's loop has come, with the program's callback; it is started; it is stopped there
+ * before it came; it is no more. */
+void thrum__adapt_loop_timer_came(const void *timer, const void *callback);
+void thrum__adapt_loop_timer_started(const void *timer);
+void thrum__adapt_loop_timer_stopped(const void *timer, const void *caller);
+void thrum__adapt_loop_timer_gone(const void *timer);
+/* The calling thread waits in its loop, and nothing can come. Makes a task for a timer that was stopped just
+ * before, or returns NONE. */
+thrum_task thrum__adapt_timers_tell(void);
 
 /* ---- others.c ---- */
 

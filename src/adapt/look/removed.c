@@ -209,6 +209,11 @@ void thrum__adapt_removed_left(void)
 	}
 }
 
+const void *thrum__adapt_removed_disabler(int fd)
+{
+	return fd >= 0 && fd < FDS_MAX ? atomic_load(&removed[fd].disabled) : NULL;
+}
+
 bool thrum__adapt_has_removed(void)
 {
 	return atomic_load_explicit(&count, memory_order_relaxed) > 0 &&

@@ -168,21 +168,22 @@ static void put_merged(char label[2 * CALL_MAX + PLACE_MAX], const struct epoll_
 	thrum__adapt_label(strchr(label, '\0'), " taken at once by", taker);
 }
 
-void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
+bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_need *need)
 {
-	thrum_task data, writer = find_writer(need);
+	thrum_task writer = find_writer(need);
 	char label[2 * CALL_MAX + PLACE_MAX];
 
 	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
-		return;
+		return false;
 	thrum__adapt_put_call(label, "data of", need->likely);
 	if (need->timer >= 0)
 		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
 	else if (need->merged >= 0)
 		put_merged(label, need);
-	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_wait(wait->task, data);
-	thrum_task_wait(data, writer);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_wait(looking->wait->source, writer);
+	thrum__adapt_wait_go(looking->wait, looking->reason);
+	return true;
 }
 
 void thrum__adapt_poll_tell(struct looking *looking, const struct epoll_need *need)

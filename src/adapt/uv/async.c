@@ -206,6 +206,7 @@ static bool is_unused(int fd)
 
 int thrum__adapt_uv_run_loop(uv_loop_t *loop, uv_run_mode mode, const void *caller)
 {
+	thrum_task (*outer)(void) = thrum__adapt_broken_tells;
 	struct waking *one = find_or_take(loop->async_io_watcher.fd);
 	int result;
 
@@ -214,7 +215,11 @@ int thrum__adapt_uv_run_loop(uv_loop_t *loop, uv_run_mode mode, const void *call
 		atomic_store(&one->signals, loop->signal_pipefd[0] + 1);
 		atomic_store(&thrum__adapt_is_unused, is_unused);
 	}
+	thrum__adapt_broken_tells = thrum__adapt_timers_tell;
 	result = real_uv_run(caller)(loop, mode);
+	thrum__adapt_broken_tells = outer;
+	if (mode == UV_RUN_DEFAULT)
+		thrum__adapt_uv_left(loop);
 	one = mode == UV_RUN_DEFAULT ? find(loop->async_io_watcher.fd) : NULL;
 	if (one)
 		atomic_store(&one->left, caller);

@@ -25,6 +25,7 @@ static struct stopped {
 	int epoll;                   /* of its loop */
 	pid_t process;               /* a child of it has a copy only */
 	const void *caller;          /* who stopped it */
+	bool is_left;                /* uv_run has returned since: the pipe's name tells of it */
 	int64_t since;
 	thrum_task task; /* that tells of it, or NONE */
 } stopped[STOPPED_MAX];
@@ -55,8 +56,12 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	thrum__adapt_uv_read_anew((const uv_stream_t *)(const void *)handle);
 	if (!one)
 		return;
+	uv_os_fd_t fd;
+
 	if (one->task && one->process == own_pid())
 		thrum_task_resolve(one->task);
+	if (one->is_left && real_uv_fileno(NULL)(handle, &fd) == 0)
+		thrum__adapt_pipe_rename(fd, "", NULL, NULL);
 	atomic_store(&one->handle, NULL);
 }
 
@@ -72,6 +77,7 @@ static void note(uv_stream_t *handle, const void *caller)
 		stopped[i].epoll = handle->loop->backend_fd;
 		stopped[i].process = own_pid();
 		stopped[i].caller = caller;
+		stopped[i].is_left = false;
 		stopped[i].since = rough_time();
 		stopped[i].task = THRUM_TASK_NONE;
 		raise_to(&used, i + 1);
@@ -81,11 +87,27 @@ static void note(uv_stream_t *handle, const void *caller)
 	}
 }
 
+void thrum__adapt_uv_left(const uv_loop_t *loop)
+{
+	uv_os_fd_t fd;
+
+	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++) {
+		uv_stream_t *handle = atomic_load(&stopped[i].handle);
+
+		if (!handle || stopped[i].epoll != loop->backend_fd ||
+			stopped[i].process != own_pid() ||
+			real_uv_fileno(NULL)((uv_handle_t *)handle, &fd) != 0)
+			continue;
+		stopped[i].is_left = true;
+		thrum__adapt_pipe_rename(fd, ", ", "reading stopped by", stopped[i].caller);
+	}
+}
+
 STAND_IN int uv_read_stop(uv_stream_t *handle)
 {
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task((uv_handle_t *)handle) &&
 		!find(handle))
-		note(handle, CALLER);
+		note(handle, thrum__adapt_caller(CALLER));
 	return real_uv_read_stop(CALLER)(handle);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The stand-ins of uv.def, and the callbacks that stand in for the program's. */
 #include "adapt/uv/uv.h"
+#include "adapt/look/look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -238,6 +239,7 @@ static void on_timer(uv_timer_t *handle)
 	uv_timer_cb cb = (uv_timer_cb)thrum__adapt_uv_run_handle(&run, AS_HANDLE(handle));
 
 	/* libuv has started it again before it calls. */
+	thrum__adapt_loop_timer_came(handle, (const void *)(uintptr_t)cb);
 	if (repeat > 0)
 		tell_due(handle, repeat);
 	cb(handle);
@@ -249,6 +251,7 @@ STAND_IN int uv_timer_start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout
 	if (!thrum__adapt_uv_start(AS_HANDLE(handle), "timer", AS_FUNCTION(cb), CALLER))
 		return real_uv_timer_start(CALLER)(handle, cb, timeout, repeat);
 	tell_due(handle, timeout);
+	thrum__adapt_loop_timer_started(handle);
 	return real_uv_timer_start(CALLER)(handle, on_timer, timeout, repeat);
 }
 
@@ -264,8 +267,10 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 
 STAND_IN int uv_timer_stop(uv_timer_t *handle)
 {
-	if (thrum__adapt_uv_begin(CALLER) && real_uv_is_active(CALLER)(AS_HANDLE(handle)))
+	if (thrum__adapt_uv_begin(CALLER) && real_uv_is_active(CALLER)(AS_HANDLE(handle))) {
+		thrum__adapt_loop_timer_stopped(handle, thrum__adapt_caller(CALLER));
 		thrum_task_due(thrum__adapt_uv_task(AS_HANDLE(handle)), INT64_MAX);
+	}
 	return real_uv_timer_stop(CALLER)(handle);
 }
 
@@ -405,6 +410,7 @@ STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 {
 	/* Also for libuv itself, and if nothing is recorded: the handle may be freed. */
 	thrum__adapt_uv_started(handle);
+	thrum__adapt_loop_timer_gone(handle);
 	if (handle->type == UV_ASYNC && thrum__adapt_uv_task(handle))
 		thrum__adapt_uv_async_closed((uv_async_t *)handle, CALLER);
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {

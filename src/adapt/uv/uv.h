@@ -65,6 +65,8 @@ void thrum__adapt_uv_read_end(uv_stream_t *, const void *callback);
 void thrum__adapt_uv_read_anew(const uv_stream_t *);
 /* The same for all that is known of a handle's reading. */
 void thrum__adapt_uv_started(const uv_handle_t *);
+/* uv_run has returned: streams whose reading was stopped are left. */
+void thrum__adapt_uv_left(const uv_loop_t *);
 /* Returns a handle's task, or NONE. */
 thrum_task thrum__adapt_uv_task(const uv_handle_t *);
 

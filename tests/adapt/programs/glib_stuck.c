@@ -406,8 +406,11 @@ static gpointer answer_all(gpointer data)
 	return data;
 }
 
+/* A queue is recorded from the first wait on: so the worker waits before the client asks. */
 static gpointer ask_often(gpointer data)
 {
+	while (g_async_queue_length(queue) >= 0)
+		g_usleep(1000);
 	ask(NULL);
 	for (;;) {
 		g_async_queue_pop(answers);

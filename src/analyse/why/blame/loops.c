@@ -192,19 +192,22 @@ bool thrum__why_is_unrun(const struct thrum__model *model, uint32_t task)
 }
 
 /* Whether the program only rests: in the last second it ran nothing but timers, and nothing comes from
- * outside. */
+ * outside to a thread that runs a loop. */
 static bool is_all_idle(const struct thrum__model *model)
 {
 	static const char *const own[] = {"async ", "idle "};
+	bool runs_loop = false;
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t row = thrum__why_resting(model, lane);
 
-		if (thrum__analyse_task_is_pending(model, lane->task) &&
-			!thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED) &&
-			!thrum__why_rests_for(model, row, THRUM__REASON_WORK))
+		if (!thrum__analyse_task_is_pending(model, lane->task) ||
+			thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED))
+			continue;
+		if (!thrum__why_rests_for(model, row, THRUM__REASON_WORK))
 			return false;
+		runs_loop = true;
 	}
 	for (uint32_t run = thrum__analyse_run_from(model, model->end - LONG);
 		run < model->runs.count; run++) {
@@ -216,17 +219,20 @@ static bool is_all_idle(const struct thrum__model *model)
 			THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD)
 			return false;
 	}
-	return !thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
+	return !runs_loop ||
+		!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
 }
 
-/* Whether a task that never ran should have done so long ago. */
-static bool is_overdue(const struct thrum__model *model, uint32_t task)
+/* Whether a task that never ran should have done so long ago: one without a time, since it was ready, or
+ * since it waits for the loop. */
+static bool is_overdue(const struct thrum__model *model, uint32_t task,
+	const struct thrum__analyse_wait *wait)
 {
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due < 0)
 		due = thrum__why_is_said_ready(model, task) ? THRUM__TASK(model, task, created)
-							    : THRUM__OPEN;
+							    : wait->since;
 	return thrum__analyse_task_is_pending(model, task) &&
 		THRUM__TASK(model, task, run) == THRUM__NONE && due <= model->end - LONG;
 }
@@ -247,7 +253,7 @@ const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *s
 
 		*task = graph->lists[i].task;
 		if (thrum__why_is_unrun(model, wait->on) &&
-			THRUM__TASK(model, *task, lane) == lane && is_overdue(model, *task))
+			THRUM__TASK(model, *task, lane) == lane && is_overdue(model, *task, wait))
 			return is_all_idle(model) && search->gap < 0 ? wait : NULL;
 	}
 	return NULL;
