@@ -43,6 +43,7 @@ enum step_text {
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	LEFT_LAST,
+	SERVE_ALL,
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
 	TOOK_KEPT,
@@ -252,6 +253,8 @@ static const struct {
 		"$t reads no more, though $o is for it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
+	[SERVE_ALL] = {"Serves “$o”", "and so do others; all of them wait here",
+		"$t serves $o, and so do others; all of them wait here."},
 	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” is due",
 		"its loop never comes to that",
 		"$t runs $x times since $o is due; its loop never comes to that."},
@@ -331,6 +334,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].more > 1    ? OTHERS_SIGNALLED
 			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE
 						     : kind;
+	case THRUM__STEP_SERVES: return finding->steps[i].more > 0 ? SERVE_ALL : kind;
 	case THRUM__STEP_LEFT_QUEUE: return finding->steps[i].more > 0 ? LEFT_LAST : kind;
 	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;

@@ -158,7 +158,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
-	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(SERVES, "serves")                 /* alone serves the object `other`; see `more` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
 	X(SERVES_ITSELF, "serves-itself")   /* serves other, as others do: they all wait for it */ \
 	X(WOKEN, "woken")                   /* goes on after other ended, for which more waited */ \
@@ -205,6 +205,7 @@ struct thrum__step {
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain.
 	 * TOOK: 1 if it should have put it back.
+	 * SERVES: 1 if others serve it, too, and all of them wait in the circle.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */

@@ -38,7 +38,9 @@ struct thrum__why_link {
 	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
 	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
 	bool is_served;
-	bool is_steady; /* wait.on itself ended those like `task` */
+	/* wait.on itself ended those like `task`. Or more than wait.on serve `task`, an object, but all of them
+	 * wait for the path. */
+	bool is_steady;
 };
 
 struct thrum__why_path {
@@ -55,6 +57,7 @@ struct thrum__why_path {
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
 	bool is_marked;  /* the victim should resolve */
 	bool is_soon;    /* its last wait is so young that its age tells nothing */
+	bool is_closed;  /* all that could serve an object wait for tasks that the path's are to end */
 };
 
 /* The path's wait for its leaf; NULL if the path has no wait. */

@@ -197,6 +197,9 @@ static void add_unable(struct thrum__finding *finding, struct thrum__search *sea
 	struct thrum__why_blame blame = thrum__why_blame_server(search, path->leaf, servers);
 	unsigned ended = 0;
 
+	/* Not twice: that it failed meanwhile is told already. */
+	if (blame.kind >= 0 && finding->step_count == 1 && finding->steps[0].task == blame.task)
+		finding->step_count = 0;
 	thrum__why_add_blame(finding, model, &blame);
 	if (blame.kind >= 0 || add_deserters(finding, search, path, servers))
 		return;
@@ -263,12 +266,16 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_link *link)
 {
-	thrum__why_add_step(finding,
+	bool is_object = thrum__analyse_task_is_object(model, link->task);
+	struct thrum__step *step = thrum__why_add_step(finding,
 		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
-			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+			: is_object ? THRUM__STEP_SERVES
 			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
 					  : THRUM__STEP_SHOULD_END,
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
+
+	if (is_object && link->is_steady)
+		thrum__why_set_more(step, 1);
 }
 
 void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum__search *search,
