@@ -229,8 +229,10 @@ static void tell_few(int count, const char *due)
 {
 	begin();
 	for (int i = 0; i <= count; i++)
-		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"back off\n%d" MS "due %d =%s\n",
-			10 * i, 100 + i, 10 * i, 100 + i, 10 * i, 100 + i, i < count ? "20000000" : due);
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"back off\n%d" MS
+			   "due %d =%s\n",
+			10 * i, 100 + i, 10 * i, 100 + i, 10 * i, 100 + i,
+			i < count ? "20000000" : due);
 	for (int i = 0; i < count; i++)
 		story_tell("%d" MS "resolve 1 %d\n", 50 + i, 100 + i);
 	story_tell("60" MS "create 1 2 promise\n60" MS "should-resolve 2\n60" MS "wait 2 %d\n900" MS

@@ -95,9 +95,11 @@ static void the_only_signal_wakes_one(void **state)
 	struct thrum__step step = {0};
 
 	(void)state;
-	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WOKEN_INSTEAD, &step),
+	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WOKEN_INSTEAD,
+				 &step),
 		1);
-	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WAKES_ONE, &step), 1);
+	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WAKES_ONE, &step),
+		1);
 	assert_int_equal(step.more, 2);
 	/* Both are woken. */
 	assert_int_equal(steps_of(LOADED "6" MS "read 3 10\n7" MS "resolve 4 4\n" END,

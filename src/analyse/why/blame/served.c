@@ -255,7 +255,9 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count == 0 || !servers.is_whole || add_missing(finding, search, path, &servers))
 		return;
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	/* Where nothing happens any more, the one of several that served it last. */
+	/* Where nothing happens any more, the one of several that served it last; unless another one is to blame. */
+	if (finding->step_count > 0 && finding->steps[0].kind == THRUM__STEP_TOOK)
+		return;
 	if (able == 1 || (able > 1 && search->is_dead))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);
@@ -268,10 +270,10 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 {
 	bool is_object = thrum__analyse_task_is_object(model, link->task);
 	struct thrum__step *step = thrum__why_add_step(finding,
-		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
-			: is_object ? THRUM__STEP_SERVES
-			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
-					  : THRUM__STEP_SHOULD_END,
+		thrum__why_is_barrier(model, link->task) ? THRUM__STEP_ABSENT
+			: is_object                      ? THRUM__STEP_SERVES
+			: link->is_steady                ? THRUM__STEP_SHOULD_GO_ON
+							 : THRUM__STEP_SHOULD_END,
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
 
 	if (is_object && link->is_steady)

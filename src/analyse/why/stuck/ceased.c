@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells whether those that served an object come no more, although such tasks followed one another: one of
- * them didn't serve it. Either the waiter itself made them all, and now it is blocked; or the last one failed,
- * and none came for far longer than ever.
+ * them did not serve it. Either the waiter itself made them all, and now it is blocked; or the last one
+ * failed, and none came for far longer than ever.
  */
 #include "analyse/why/stuck/stuck.h"
 
@@ -37,9 +37,9 @@ static bool read_series(struct thrum__search *search, const struct thrum__why_se
 		if (thrum__analyse_task_is_pending(model, i) ||
 			THRUM__TASK(model, i, creator) != series->maker)
 			return false;
-		between = series->last == THRUM__NONE
-			? 0
-			: THRUM__TASK(model, i, created) - THRUM__TASK(model, series->last, created);
+		between = series->last == THRUM__NONE ? 0
+						      : THRUM__TASK(model, i, created) -
+				THRUM__TASK(model, series->last, created);
 		series->longest = between > series->longest ? between : series->longest;
 		series->last = i;
 		if (thrum__why_is_server(servers, i))

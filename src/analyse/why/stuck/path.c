@@ -181,8 +181,7 @@ static uint32_t usual_ender(struct thrum__search *search, uint32_t task)
 		!thrum__analyse_task_is_pending(model, task))
 		return THRUM__NONE;
 	ender = thrum__why_steady_ender(search, task);
-	if (ender != THRUM__NONE || !peer ||
-		!thrum__model_has_row(&model->tasks, peer->sample))
+	if (ender != THRUM__NONE || !peer || !thrum__model_has_row(&model->tasks, peer->sample))
 		return ender;
 	ender = thrum__why_actor(model,
 		thrum__why_edge_to(model, peer->sample, THRUM__EDGE_RESOLVE));
@@ -311,8 +310,7 @@ static bool ending_wait(struct thrum__search *search, const struct thrum__why_pa
 		return false;
 	ender = thrum__why_ender_of(search, task, &usual);
 	if (ender == THRUM__NONE && usual == THRUM__NONE) {
-		ender = path->is_closed ? usual_ender(search, task)
-					: hanging_ender(search, task);
+		ender = path->is_closed ? usual_ender(search, task) : hanging_ender(search, task);
 		link->is_steady = true;
 	}
 	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);

@@ -553,7 +553,8 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 
 	if (missed.signal == THRUM__NONE || path->circle != THRUM__NONE)
 		return missed;
-	thrum__why_servers_of(search->model, path->leaf, thrum__why_path_last(path)->task, &servers);
+	thrum__why_servers_of(search->model, path->leaf, thrum__why_path_last(path)->task,
+		&servers);
 	if (thrum__why_have_ceased(search, path, &servers))
 		missed.signal = THRUM__NONE;
 	return missed;

@@ -240,8 +240,8 @@ void thrum__why_add_unread(struct thrum__finding *finding, struct thrum__search 
 	edge = thrum__why_untaken(search, THRUM__TASK(model, path->leaf, created));
 	from = thrum__why_actor(model, edge);
 	if (from == last->task)
-		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN, from, THRUM__EDGE(model, edge, to),
-			THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN, from,
+			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
 }
 
 /* Nobody takes an item. */
