@@ -82,6 +82,51 @@ static void another_thread_takes_the_task(void **state)
 	expect(false);
 }
 
+/* The only thread that ran such jobs, 3, ends; the last job is made ready after that, and `more` is told. The main
+ * thread resolves every other job. */
+static void tell_alone(const char *more)
+{
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"backup\n0 should-resolve 2\n"
+		"0 @1 create - 3 thread\n0 @1 switch 3\n0 @2 create - 4 thread\n0 @2 switch 4\n");
+	for (int i = 0; i <= JOBS; i++) {
+		int time = 10 * (i + 1);
+
+		if (i == JOBS)
+			story_tell("65" MS "@1 resolve 3 3\n");
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"pack %d\n%d" MS
+			   "ready 1 %d\n%d" MS "wait 2 %d\n",
+			time, 10 + i, time, 10 + i, i, time, 10 + i, time, 10 + i);
+		if (i < JOBS)
+			story_tell("%d" MS "@1 switch %d\n%d" MS "@%d resolve %d %d\n%d" MS
+				   "@1 switch 3\n",
+				time + 1, 10 + i, time + 2, i % 2, i % 2 ? 10 + i : 1, 10 + i,
+				time + 2);
+	}
+	story_tell("71" MS "suspend \"blocked\n%s", more);
+}
+
+static void the_only_thread_ended_before(void **state)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	(void)state;
+	for (int is_run = 0; is_run < 2; is_run++) {
+		tell_alone(is_run ? "72" MS "@2 switch 16\n73" MS "@2 switch 4\n900" MS
+				    "@2 log 4 \"beat\n"
+				  : "900" MS "@2 log 4 \"beat\n");
+		model = story_model(story_told(), false);
+		assert_int_equal(thrum__why_make(model, &findings), 0);
+		assert_int_equal(findings.count, 1);
+		assert_int_equal(findings.findings[0].steps[0].kind == THRUM__STEP_ABANDONS,
+			!is_run);
+		thrum__why_free(&findings);
+		thrum__model_destroy(model);
+	}
+}
+
 #define US "000 " /* makes ns of µs */
 
 /* Short jobs run at once. Thread 4 ends as it isn't needed, and the program is killed before the woken
@@ -142,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_leaves_a_task),
 		cmocka_unit_test(another_thread_takes_the_task),
+		cmocka_unit_test(the_only_thread_ended_before),
 		cmocka_unit_test(a_thread_is_about_to_wake),
 		cmocka_unit_test(the_task_is_of_another_sort),
 	};

@@ -179,6 +179,7 @@ struct calls {
 	int kept;     /* so many of the following keep it; new ones come for these but the last */
 	bool is_held; /* the last of these doesn't end */
 	bool is_read; /* nor does the task that reads its result, and may put it back */
+	bool is_odd;  /* the last of these has another name */
 	const char *end;
 };
 
@@ -191,8 +192,8 @@ static void tell_calls(const struct calls *calls)
 		bool gives = i < calls->given, is_last = i + 1 == calls->given + calls->kept;
 		int ms = 10 * i + 5, id = 10 + i;
 
-		story_tell("%d" MS "create 1 %d wait\n%d" MS "label %d \"call %d\n", ms, id, ms, id,
-			i);
+		story_tell("%d" MS "create 1 %d wait\n%d" MS "label %d \"%s %d\n", ms, id, ms, id,
+			is_last && calls->is_odd ? "reload" : "call", i);
 		story_tell("%d" MS "create 1 %d bind\n%d" MS "wait %d %d\n", ms, 20 + id, ms,
 			20 + id, id);
 		story_tell("%d" MS "read %d 3\n", ms + 1, id);
@@ -229,6 +230,22 @@ static void a_token_is_kept(void **state)
 	for (size_t i = 0; i < sizeof healthy / sizeof *healthy; i++) {
 		tell_calls(&healthy[i]);
 		assert_int_not_equal(judge()->steps[0].kind, THRUM__STEP_TOOK);
+		finish();
+	}
+}
+
+/* One of another sort keeps it. If few put it back, that one may be a stranger there. */
+static void another_sort_keeps_a_token(void **state)
+{
+	struct calls calls = {.kept = 1, .is_odd = true, .end = "resolve"};
+
+	for (calls.given = 3; calls.given <= 4; calls.given++) {
+		const struct thrum__step *step;
+
+		tell_calls(&calls);
+		step = judge()->steps;
+		assert_int_equal(step->kind, THRUM__STEP_TOOK);
+		assert_int_equal(step->more, calls.given == 4);
 		finish();
 	}
 }
@@ -422,6 +439,7 @@ int main(void)
 		cmocka_unit_test(an_end_is_the_last_thing),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_token_is_kept),
+		cmocka_unit_test(another_sort_keeps_a_token),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),
 		cmocka_unit_test(the_only_taker_is_gone),

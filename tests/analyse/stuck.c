@@ -224,6 +224,35 @@ static void timer_far_too_late(void **state)
 	expect_none();
 }
 
+/* A few timers of 20 ms, and one that is due at a time. */
+static void tell_few(int count, const char *due)
+{
+	begin();
+	for (int i = 0; i <= count; i++)
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"back off\n%d" MS
+			   "due %d =%s\n",
+			10 * i, 100 + i, 10 * i, 100 + i, 10 * i, 100 + i,
+			i < count ? "20000000" : due);
+	for (int i = 0; i < count; i++)
+		story_tell("%d" MS "resolve 1 %d\n", 50 + i, 100 + i);
+	story_tell("60" MS "create 1 2 promise\n60" MS "should-resolve 2\n60" MS "wait 2 %d\n900" MS
+		   "log 1 \"end\n",
+		100 + count);
+}
+
+/* Two tell enough if it is due so late as if it were in another unit. */
+static void few_timers_are_due_far_sooner(void **state)
+{
+	(void)state;
+	tell_few(2, "20000000000000");
+	assert_int_equal(judge(1)->steps[0].kind, THRUM__STEP_DUE_LATE);
+	finish();
+	tell_few(2, "20000000000");
+	expect_none();
+	tell_few(1, "20000000000000");
+	expect_none();
+}
+
 /* Timeouts, nearly all of which are cancelled in time; one of these was due in a minute as well. */
 static void timeouts_are_cancelled(void **state)
 {
@@ -1226,6 +1255,7 @@ int main(void)
 		cmocka_unit_test(links_are_no_peers),
 		cmocka_unit_test(peers_by_first_word),
 		cmocka_unit_test(timer_far_too_late),
+		cmocka_unit_test(few_timers_are_due_far_sooner),
 		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(timer_too_late_for_its_place),
 		cmocka_unit_test(tries_without_end),

@@ -80,6 +80,35 @@ static void who_is_woken_and_works_is_no_cause(void **state)
 		0);
 }
 
+/* A task, 5, loads something and signals that, once; `more` follows. */
+#define LOADED \
+	MAIN "0 create 1 5 task\n" \
+	     "0 label 5 \"load\n" \
+	     "2" MS "wait 3 10\n" \
+	     "2" MS "wait 4 10\n" \
+	     "5" MS "signal 5 10 =2\n" \
+	     "5" MS "read 4 10\n" \
+	     "6" MS "resolve 5 5\n"
+
+static void the_only_signal_wakes_one(void **state)
+{
+	struct thrum__step step = {0};
+
+	(void)state;
+	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WOKEN_INSTEAD,
+				 &step),
+		1);
+	assert_int_equal(steps_of(LOADED "7" MS "resolve 4 4\n" END, THRUM__STEP_WAKES_ONE, &step),
+		1);
+	assert_int_equal(step.more, 2);
+	/* Both are woken. */
+	assert_int_equal(steps_of(LOADED "6" MS "read 3 10\n7" MS "resolve 4 4\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+	/* The one that was woken is still at work. */
+	assert_int_equal(steps_of(LOADED END, THRUM__STEP_WAKES_ONE, &step), 0);
+}
+
 /* Worker 1 asks worker 2 or a third task by condition 11, and waits for the answer by 10. Worker 2 goes back
  * to wait at once, and the main thread is blocked. */
 #define ASKED \
@@ -281,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_wrong_one_is_woken),
 		cmocka_unit_test(who_is_woken_and_works_is_no_cause),
+		cmocka_unit_test(the_only_signal_wakes_one),
 		cmocka_unit_test(who_could_answer_is_not_woken),
 		cmocka_unit_test(who_is_needed_later_is_not_woken),
 		cmocka_unit_test(a_party_ends),

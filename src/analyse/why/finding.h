@@ -158,7 +158,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
-	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(SERVES, "serves")                 /* alone serves the object `other`; see `more` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
 	X(SERVES_ITSELF, "serves-itself")   /* serves other, as others do: they all wait for it */ \
 	X(WOKEN, "woken")                   /* goes on after other ended, for which more waited */ \

@@ -76,6 +76,7 @@ uint32_t thrum__why_abandoner(struct thrum__search *search, uint32_t task, uint3
 	uint32_t found = THRUM__NONE;
 	int64_t ready = -1, rest = -1;
 	struct like like;
+	bool is_before = false; /* the thread ended before the task was made ready */
 
 	if (search->gap >= 0 || model->is_joined || !thrum__analyse_task_is_pending(model, task) ||
 		THRUM__TASK(model, task, run) != THRUM__NONE ||
@@ -91,9 +92,9 @@ uint32_t thrum__why_abandoner(struct thrum__search *search, uint32_t task, uint3
 		if (like.runs[i] == 0 || !thrum__model_has_row(&model->tasks, lane->task))
 			continue;
 		if (!thrum__analyse_task_is_pending(model, lane->task)) {
-			if (THRUM__TASK(model, lane->task, end) < ready || found != THRUM__NONE ||
-				like.runs[i] < LEFT_MIN)
+			if (found != THRUM__NONE || like.runs[i] < LEFT_MIN)
 				return THRUM__NONE;
+			is_before = THRUM__TASK(model, lane->task, end) < ready;
 			found = lane->task;
 			*count = like.runs[i];
 			continue;
@@ -103,6 +104,9 @@ uint32_t thrum__why_abandoner(struct thrum__search *search, uint32_t task, uint3
 			return THRUM__NONE;
 		rest = rested > rest ? rested : rest;
 	}
-	rest = rest < model->end - ready ? rest : model->end - ready;
+	/* Where others run the like, its end is no reason. */
+	if (is_before && rest >= 0)
+		return THRUM__NONE;
+	rest = rest >= 0 && rest < model->end - ready ? rest : model->end - ready;
 	return rest >= THRUM__WAKING && rest / TIMES > like.longest ? found : THRUM__NONE;
 }

@@ -56,6 +56,7 @@ struct thrum__why_path {
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
 	bool is_marked;  /* the victim should resolve */
 	bool is_soon;    /* its last wait is so young that its age tells nothing */
+	bool is_closed; /* all that could serve an object wait for tasks that the path's are to end */
 };
 
 /* The path's wait for its leaf; NULL if the path has no wait. */
@@ -400,7 +401,7 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, u
 	uint32_t *edge);
 
 /* The only task that took something out of a mailbox and ended without putting something back, as all others
- * that took from there did, and as those like the waiter would; else NONE. Sets *edge to the edge by which it
+ * that took from there did, and as those like the waiter would, if few did; else NONE. Sets *edge to the edge by which it
  * took that. */
 uint32_t thrum__why_keeper_at(struct thrum__search *, uint32_t object, uint32_t waiter,
 	uint32_t *edge);

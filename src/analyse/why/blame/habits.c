@@ -307,8 +307,9 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
 		tokens.in != tokens.out)
 		return THRUM__NONE;
 	*edge = tokens.taken;
-	/* It must have been about to do the same as the waiter. */
-	if (!thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from)) ||
+	/* It must have been about to do the same as the waiter, unless enough others show what is to be done. */
+	if ((tokens.given <= TAKES_MIN &&
+		    !thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from))) ||
 		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &is_failed))
 		return THRUM__NONE;
 	return tokens.given >= TAKES_MIN || (is_failed && tokens.given + 1 >= TAKES_MIN)

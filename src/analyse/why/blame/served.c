@@ -197,6 +197,9 @@ static void add_unable(struct thrum__finding *finding, struct thrum__search *sea
 	struct thrum__why_blame blame = thrum__why_blame_server(search, path->leaf, servers);
 	unsigned ended = 0;
 
+	/* Not twice: that it failed meanwhile is told already. */
+	if (blame.kind >= 0 && finding->step_count == 1 && finding->steps[0].task == blame.task)
+		finding->step_count = 0;
 	thrum__why_add_blame(finding, model, &blame);
 	if (blame.kind >= 0 || add_deserters(finding, search, path, servers))
 		return;
@@ -252,7 +255,9 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count == 0 || !servers.is_whole || add_missing(finding, search, path, &servers))
 		return;
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	/* Where nothing happens any more, the one of several that served it last. */
+	/* Where nothing happens any more, the one of several that served it last; unless another one is to blame. */
+	if (finding->step_count > 0 && finding->steps[0].kind == THRUM__STEP_TOOK)
+		return;
 	if (able == 1 || (able > 1 && search->is_dead))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);

@@ -60,9 +60,12 @@ bool thrum__why_single_wake(const struct thrum__search *search, uint32_t conditi
 		wake->again = last;
 		return true;
 	}
+	last = thrum__why_known(model, THRUM__EDGE(model, wake->signal, from));
 	return has_only_ended(model, wake->task, read) &&
 		(thrum__why_waits_on(model, wake->task, condition) > 1 ||
-			thrum__why_waits_on(model, waiter, condition) > 1) &&
+			thrum__why_waits_on(model, waiter, condition) > 1 ||
+			(last != THRUM__NONE && !thrum__analyse_task_is_lane(model, last) &&
+				!thrum__analyse_task_is_pending(model, last))) &&
 		thrum__why_peers_key(&search->peers, wake->task) ==
 		thrum__why_peers_key(&search->peers, waiter);
 }

@@ -258,7 +258,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 		return THRUM__EVIDENCE_WEAK;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
-	if (is_deserted(search, path, &servers))
+	if (is_deserted(search, path, &servers) || thrum__why_have_ceased(search, path, &servers))
 		return THRUM__EVIDENCE_WEAK;
 	/* The program exits as soon as its last server has ended: the waiter was needed till then. */
 	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
@@ -616,7 +616,7 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	if (model->end - since < WAIT_MIN)
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
-		return THRUM__EVIDENCE_STRONG;
+		return path->is_closed ? THRUM__EVIDENCE_WEAK : THRUM__EVIDENCE_STRONG;
 	lost = thrum__why_lost_of(search, path);
 	if (lost)
 		return lost->wait == THRUM__NONE ? THRUM__EVIDENCE_STRONG : THRUM__EVIDENCE_WEAK;

@@ -17,6 +17,8 @@
 #define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
+#define FAR_FEW 2       /* so many peers tell the same, */
+#define FAR_UNITS 10000 /* if it is so many times too late: as if it had another unit */
 #define FAR_LATE 10  /* so many times as old as its peers became, a task behind a timer is late */
 #define BEHIND_MAX 4 /* tasks behind a timer, each of which waits for the one before */
 #define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
@@ -34,6 +36,8 @@
 /* Whether others were due so soon that a time which is left is far too long. */
 static bool is_far(const struct thrum__dues *dues, int64_t left)
 {
+	if (dues->soon >= FAR_FEW && dues->late == 0 && left / FAR_UNITS > dues->longest)
+		return true;
 	return dues->soon >= FAR_PEERS && dues->late <= dues->soon / FAR_PEERS &&
 		left / FAR > dues->longest;
 }

@@ -170,6 +170,71 @@ static bool absent_wait(const struct thrum__search *search, uint32_t barrier, ui
 	return false;
 }
 
+/* The task that ended those like this one: also the one that made it, if that ended the latest of them. NONE:
+ * it isn't known. */
+static uint32_t usual_ender(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	uint32_t maker = THRUM__TASK(model, task, creator), ender;
+
+	if (thrum__analyse_task_is_object(model, task) ||
+		!thrum__analyse_task_is_pending(model, task))
+		return THRUM__NONE;
+	ender = thrum__why_steady_ender(search, task);
+	if (ender != THRUM__NONE || !peer || !thrum__model_has_row(&model->tasks, peer->sample))
+		return ender;
+	ender = thrum__why_actor(model,
+		thrum__why_edge_to(model, peer->sample, THRUM__EDGE_RESOLVE));
+	return ender == maker ? ender : THRUM__NONE;
+}
+
+/* Whether a task waits for one of the path that is followed, or for one that a task of the path should end:
+ * then sets *is_closed. */
+static bool leads_back(struct thrum__search *search, uint32_t task, bool *is_closed)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
+	uint32_t on, ender;
+
+	if (waits.count != 1 || !thrum__why_is_blocked(model, task, &waits.waits[0]))
+		return false;
+	on = waits.waits[0].next;
+	if (on == THRUM__NONE || thrum__why_is_outside(model, on))
+		return false;
+	if (*thrum__cause(search, on) == THRUM__CAUSE_PATH)
+		return true;
+	ender = usual_ender(search, on);
+	if (ender == THRUM__NONE || *thrum__cause(search, ender) != THRUM__CAUSE_PATH)
+		return false;
+	*is_closed = true;
+	return true;
+}
+
+/* The index of the first of several that could serve an object, if all of them wait for the path itself; or
+ * servers->count. */
+static unsigned closing_server(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers, bool *is_closed)
+{
+	const struct thrum__model *model = search->model;
+	unsigned first = servers->count;
+
+	for (unsigned i = 0; i < servers->count; i++) {
+		uint32_t task = servers->task[i];
+		struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
+			task);
+
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			(waits.count > 0 && waits.waits[0].on == object &&
+				thrum__why_is_blocked(model, task, &waits.waits[0])))
+			continue;
+		if (!leads_back(search, task, is_closed))
+			return servers->count;
+		first = first < servers->count ? first : i;
+	}
+	return first;
+}
+
 /* Sets *waits to those of a task that is blocked, and isn't the waiter; returns false if there are none. */
 static bool blocked_waits(const struct thrum__search *search, uint32_t task, uint32_t waiter,
 	struct thrum__analyse_waits *waits)
@@ -219,15 +284,16 @@ static bool is_mutual(const struct thrum__search *search, uint32_t object, uint3
 		thrum__why_waits_on(model, others.task[0], object) == 1;
 }
 
-/* If a single task serves an object, and waits itself, makes *link lead to it. The same for several which
- * wait for others that wait for the object. */
-static bool serving_wait(const struct thrum__search *search, uint32_t object, uint32_t waiter,
-	struct thrum__why_link *link)
+/* If a single task serves an object, and waits itself, makes *link lead to it. The same for several that all
+ * wait for the path, or for others which wait for the object. */
+static bool serving_wait(struct thrum__search *search, struct thrum__why_path *path,
+	uint32_t object, uint32_t waiter, struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_servers servers;
 	struct thrum__analyse_waits waits;
-	unsigned i = 0, able;
+	unsigned i = 0, able, closing;
+	bool is_closed = false;
 
 	if (waiter == THRUM__NONE || thrum__why_is_lock(search, object))
 		return false;
@@ -235,9 +301,16 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 		return absent_wait(search, object, waiter, &link->wait);
 	thrum__why_servers_of(model, object, waiter, &servers);
 	able = servers.is_whole ? thrum__why_able_servers(search, object, &servers, &i) : 0;
-	if (able == 0 || (able > 1 && !is_mutual(search, object, waiter, &servers)) ||
-		!blocked_waits(search, servers.task[i], waiter, &waits))
+	if (able == 0)
 		return false;
+	closing = closing_server(search, object, &servers, &is_closed);
+	if (closing < servers.count)
+		i = closing;
+	else if (able > 1 && !is_mutual(search, object, waiter, &servers))
+		return false;
+	if (!blocked_waits(search, servers.task[i], waiter, &waits))
+		return false;
+	path->is_closed |= is_closed;
 	link->also = able - 1;
 	link->wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],
@@ -272,7 +345,8 @@ static uint32_t hanging_ender(struct thrum__search *search, uint32_t task)
 }
 
 /* If a pending task should end this one, which waits for nothing, makes *link lead to it. */
-static bool ending_wait(struct thrum__search *search, uint32_t task, struct thrum__why_link *link)
+static bool ending_wait(struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t task, struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t usual, ender;
@@ -283,12 +357,12 @@ static bool ending_wait(struct thrum__search *search, uint32_t task, struct thru
 		return false;
 	ender = thrum__why_ender_of(search, task, &usual);
 	if (ender == THRUM__NONE && usual == THRUM__NONE) {
-		ender = hanging_ender(search, task);
+		ender = path->is_closed ? usual_ender(search, task) : hanging_ender(search, task);
 		link->is_steady = true;
 	}
 	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);
 	if (!thrum__analyse_task_is_pending(model, ender) ||
-		*thrum__cause(search, ender) == THRUM__CAUSE_PATH)
+		(*thrum__cause(search, ender) == THRUM__CAUSE_PATH) != path->is_closed)
 		return false;
 	link->wait = (struct thrum__analyse_wait){.on = ender,
 		.next = ender,
@@ -355,14 +429,15 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 	path->length = 0;
 	path->handle = THRUM__NONE;
 	path->circle = THRUM__NONE;
+	path->is_closed = false;
 	while (error == 0 && (path->reached = *thrum__cause(search, at)) == THRUM__NONE) {
 		link = (struct thrum__why_link){.task = at};
 		*thrum__cause(search, at) = THRUM__CAUSE_PATH;
 		if (thrum__analyse_task_is_object(model, at))
-			link.is_served = serving_wait(search, at, waiter, &link);
+			link.is_served = serving_wait(search, path, at, waiter, &link);
 		if (!link.is_served && !next_wait(search, at, &link.wait)) {
 			link.is_served = thread_wait(search, at, &link.wait) ||
-				ending_wait(search, at, &link);
+				ending_wait(search, path, at, &link);
 			if (!link.is_served)
 				break;
 		}

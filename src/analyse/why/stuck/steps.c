@@ -194,6 +194,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		(last ? last->wait.next != THRUM__NONE
 		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		thrum__why_add_unusual(finding, search, path);
+	thrum__why_add_unread(finding, search, path);
 	if (!last)
 		return 0;
 	add_last_wait(finding, search, path);
@@ -542,11 +543,28 @@ static struct thrum__finding *finding_about(const struct thrum__search *search,
 	return NULL;
 }
 
+/* The signal that was lost before a wait of the path. None was where those that served the leaf came again and
+ * again, until one of them failed. */
+static struct thrum__why_missed find_missed(struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
+	struct thrum__why_servers servers;
+
+	if (missed.signal == THRUM__NONE || path->circle != THRUM__NONE)
+		return missed;
+	thrum__why_servers_of(search->model, path->leaf, thrum__why_path_last(path)->task,
+		&servers);
+	if (thrum__why_have_ceased(search, path, &servers))
+		missed.signal = THRUM__NONE;
+	return missed;
+}
+
 uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t subject, int certainty)
 {
 	const struct thrum__model *model = search->model;
-	struct cause cause = {thrum__why_missed_signal(search, path), THRUM__WHY_NO_BLAME};
+	struct cause cause = {find_missed(search, path), THRUM__WHY_NO_BLAME};
 	int class = class_of(search, path, cause.missed.signal);
 	struct thrum__finding *finding = NULL;
 

@@ -10,6 +10,7 @@
  *	excuse.c    tells whether the leaf may still come
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
+ *	ceased.c    tells whether those that served the leaf come no more
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
@@ -132,6 +133,14 @@ bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
 
+/* ---- Servers that come no more (ceased.c) ------------------------------------------------------ */
+
+/* Whether all that served the path's leaf, a condition, have ended, one or more of their like without doing
+ * so, and no more come: their maker is blocked in the path's last wait; or the last of them failed, and none
+ * came for far longer than ever. O(tasks). */
+bool thrum__why_have_ceased(struct thrum__search *, const struct thrum__why_path *,
+	const struct thrum__why_servers *);
+
 /* ---- Messages (messages.c) ------------------------------------------------------------------- */
 
 /* Sets the search's lost messages: at most as many as there is room for. Returns 0 or
@@ -158,6 +167,11 @@ uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 /* Adds a step for something unusual that happened meanwhile: a task failed, or took what wasn't for it, or
  * ended and the leaf didn't notice; and so on. Adds none if there is nothing, or a task serves the leaf. */
 void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds steps for an item that a task of the path put somewhere since the leaf was made, if nobody takes it and
+ * a step tells who should have ended the leaf. */
+void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
 /* Adds the step of a task that failed meanwhile (steps.c). */

@@ -240,6 +240,24 @@ static void add_gone_taker(struct thrum__finding *finding, const struct thrum__m
 	}
 }
 
+void thrum__why_add_unread(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge, from;
+
+	if (!last || finding->step_count == 0 || finding->step_count + 4 > THRUM__STEPS_MAX ||
+		(finding->steps[0].kind != THRUM__STEP_RESOLVED_OTHERS &&
+			finding->steps[0].kind != THRUM__STEP_SHOULD_GO_ON))
+		return;
+	edge = thrum__why_untaken(search, THRUM__TASK(model, path->leaf, created));
+	from = thrum__why_actor(model, edge);
+	if (from == last->task)
+		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN, from,
+			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
+}
+
 /* Nobody takes an item. */
 static bool add_untaken(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
