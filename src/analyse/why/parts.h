@@ -348,8 +348,7 @@ bool thrum__why_awaits_outside(const struct thrum__model *, const char *const *o
  * went on in the program; NONE: that isn't so, or not for long. O(tasks + runs since). */
 uint32_t thrum__why_last_voice(const struct thrum__model *, uint32_t condition);
 
-/* The searches, in the order in which they must run: each skips what the earlier ones explain. All
- * return 0, or -THRUM_E_MEMORY, or 1 if they are to be called again. */
+/* The searches, in order: each skips what earlier ones explain. 0, -THRUM_E_MEMORY, or 1: call it again. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
@@ -358,6 +357,7 @@ THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unwoken(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unserved_pools(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_unclosed(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);

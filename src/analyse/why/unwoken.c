@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Finds tasks that never go on although their wait is over and their lane has nothing else to do:
- * nobody woke them. Another waiter of the same task often was woken instead, as there was room for
- * one only.
+ * Finds tasks that never go on although their wait is over and their lane has nothing else to do: nobody
+ * woke them. Another waiter of the same task often was woken instead, as there was room for one only.
  */
 #include "analyse/why/parts.h"
 
