@@ -175,7 +175,7 @@ static void look_for_pipes(struct looking *looking)
 	} else if ((object != wait->object && !(is_stuck && was_stuck)) || is_stuck != was_stuck) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true};
-		if (object && !(is_stuck && thrum__adapt_epoll_tell(looking, &need)))
+		if (object && !(is_stuck && thrum__adapt_epoll_tell(looking, &need, object)))
 			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
 		else if (!object && is_stuck)
 			thrum__adapt_epoll_tell_timer(looking, &need);

@@ -123,16 +123,29 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
 		: -1;
 }
 
-/* The task of another thread: the one that wrote last to the likely pipe. An idle thread of libuv's pool
- * writes nothing: it told of the end of work that is done. */
-static thrum_task find_writer(const struct epoll_need *need)
+/* Another thread: the one that wrote last to the likely pipe, or NULL. An idle thread of libuv's pool writes
+ * nothing: it told of the end of work that is done. */
+static const struct thread *writer_of(const struct epoll_need *need)
 {
 	const struct thread *writer = thrum__adapt_thread_of(
 		thrum__adapt_pipe_sender(need->likely));
 
-	return writer && writer != thrum__adapt_self && !atomic_load(&writer->is_idle)
-		? atomic_load(&writer->task)
-		: THRUM_TASK_NONE;
+	return writer && writer != thrum__adapt_self && !atomic_load(&writer->is_idle) ? writer
+										       : NULL;
+}
+
+static thrum_task find_writer(const struct epoll_need *need)
+{
+	const struct thread *writer = writer_of(need);
+
+	return writer ? atomic_load(&writer->task) : THRUM_TASK_NONE;
+}
+
+/* Whether the writer waits for the calling thread itself, as one does that joins it. */
+static bool is_joined_by(const struct thread *writer)
+{
+	return thrum__adapt_self &&
+		atomic_load(&writer->waited) == atomic_load(&thrum__adapt_self->task);
 }
 
 bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_need *need)
@@ -168,10 +181,13 @@ static void put_merged(char label[2 * CALL_MAX + PLACE_MAX], const struct epoll_
 	thrum__adapt_label(strchr(label, '\0'), " taken at once by", taker);
 }
 
-bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_need *need)
+bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_need *need,
+	struct object *object)
 {
-	thrum_task writer = find_writer(need);
+	const struct thread *writer = writer_of(need);
 	char label[2 * CALL_MAX + PLACE_MAX];
+	struct wait *wait = looking->wait;
+	thrum_task data;
 
 	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
 		return false;
@@ -180,9 +196,16 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
 	else if (need->merged >= 0)
 		put_merged(label, need);
-	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
-	thrum_task_wait(looking->wait->source, writer);
-	thrum__adapt_wait_go(looking->wait, looking->reason);
+	if (is_joined_by(writer)) {
+		thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, looking->caller);
+		thrum_task_wait(wait->source, atomic_load(&writer->task));
+		thrum__adapt_wait_go(wait, looking->reason);
+		return true;
+	}
+	thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_wait(wait->task, data);
+	thrum_task_wait(data, atomic_load(&writer->task));
 	return true;
 }
 

@@ -222,9 +222,9 @@ void thrum__adapt_epoll_waits(void);
 /* Whether all threads wait for each other while the calling one looks, and it is known who should write to
  * the likely pipe, or there are few. */
 bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
-/* If there are several pipes, begins the wait for the thread that wrote last to the likely one, unless writes
- * to it are recorded: then returns false. */
-bool thrum__adapt_epoll_tell(const struct looking *, const struct epoll_need *);
+/* If there are several pipes, begins the wait for the likely one, and for the thread that wrote last to it:
+ * for that alone if it joins the calling one. If writes to it are recorded, it returns false. */
+bool thrum__adapt_epoll_tell(const struct looking *, const struct epoll_need *, struct object *);
 /* The same for a single pipe: that a wait is for that thread, and nothing else. */
 void thrum__adapt_poll_tell(struct looking *, const struct epoll_need *);
 /* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
