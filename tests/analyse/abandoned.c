@@ -82,8 +82,8 @@ static void another_thread_takes_the_task(void **state)
 	expect(false);
 }
 
-/* The only thread that ran such jobs, 3, ends; the last job is made ready after that, and `more` is told. The main
- * thread resolves every other job. */
+/* The only thread that ran such jobs, 3, ends; the last job is made ready after that, and `more` is told. The
+ * main thread resolves every other job. */
 static void tell_alone(const char *more)
 {
 	story_begin();

@@ -254,6 +254,11 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].kind = THRUM__STEP_WAITS_LATE;
 	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
 	expect_step(&t, "5 ms later [b] begins to wait for it. No signal comes after that.");
+	/* Several tasks serve it. */
+	t.finding.steps[1].kind = THRUM__STEP_SERVES;
+	t.finding.steps[1].other = story_task(t.model, 3);
+	t.finding.steps[1].more = 1;
+	expect_step(&t, "[promise 4] serves [b], and so do others; all of them wait here.");
 	/* A forgotten task has no link. */
 	t.finding.steps[1].kind = THRUM__STEP_BEHIND;
 	t.finding.steps[1].other = 123456;

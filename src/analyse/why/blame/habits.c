@@ -307,7 +307,7 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
 		tokens.in != tokens.out)
 		return THRUM__NONE;
 	*edge = tokens.taken;
-	/* It must have been about to do the same as the waiter, unless enough others show what is to be done. */
+	/* It must have been about to do the same as the waiter, unless enough others put theirs back. */
 	if ((tokens.given <= TAKES_MIN &&
 		    !thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from))) ||
 		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &is_failed))

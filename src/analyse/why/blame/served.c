@@ -255,9 +255,10 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count == 0 || !servers.is_whole || add_missing(finding, search, path, &servers))
 		return;
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	/* Where nothing happens any more, the one of several that served it last; unless another one is to blame. */
+	/* Another one is to blame. */
 	if (finding->step_count > 0 && finding->steps[0].kind == THRUM__STEP_TOOK)
 		return;
+	/* Where nothing happens any more, the one of several that served it last. */
 	if (able == 1 || (able > 1 && search->is_dead))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);

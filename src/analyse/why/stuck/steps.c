@@ -543,8 +543,8 @@ static struct thrum__finding *finding_about(const struct thrum__search *search,
 	return NULL;
 }
 
-/* The signal that was lost before a wait of the path. None was where those that served the leaf came again and
- * again, until one of them failed. */
+/* The signal that was lost before a wait of the path. None was where those that served the leaf came again
+ * and again, until one of them failed. */
 static struct thrum__why_missed find_missed(struct thrum__search *search,
 	const struct thrum__why_path *path)
 {

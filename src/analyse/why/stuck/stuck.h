@@ -169,8 +169,8 @@ uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
-/* Adds steps for an item that a task of the path put somewhere since the leaf was made, if nobody takes it and
- * a step tells who should have ended the leaf. */
+/* Adds steps for an item that a task of the path put somewhere since the leaf was made, if nobody takes it
+ * and a step tells who should have ended the leaf. */
 void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
