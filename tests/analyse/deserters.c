@@ -185,16 +185,17 @@ static void all_that_end_since_the_wait_may_be_to_blame(void **state)
 	expect_series(1, 3, false, 0);
 }
 
-/* Four fibers, from 10 on, signal the condition 3, and the second one ends. Then a request, 2, waits for it
+/* Four fibers, from 10 on, signal an object, 3, and the second one ends. Then a request, 2, waits for it
  * again after each signal of so many of the others. Expects the one that ended to be blamed or not. */
-static void expect_voice(int voices, bool is_blamed)
+static void expect_voice(const char *kind, int voices, bool is_blamed)
 {
 	struct thrum__findings findings;
 	struct thrum__model *model;
 	const struct thrum__step *step;
 	char lines[4000];
 	size_t used = (size_t)snprintf(lines, sizeof lines,
-		"0 create - 1 thread\n0 switch 1\n0 create 1 3 condition\n0 label 3 \"all have seen\n");
+		"0 create - 1 thread\n0 switch 1\n0 create 1 3 %s\n0 label 3 \"all have seen\n",
+		kind);
 
 	for (int id = 10; id < 14; id++)
 		used += (size_t)snprintf(lines + used, sizeof lines - used,
@@ -224,9 +225,11 @@ static void expect_voice(int voices, bool is_blamed)
 static void who_ended_may_have_a_voice(void **state)
 {
 	(void)state;
-	expect_voice(3, true);
+	expect_voice("condition", 3, true);
+	expect_voice("mailbox", 3, true);
 	/* Another one may be the one that is missing. */
-	expect_voice(2, false);
+	expect_voice("condition", 2, false);
+	expect_voice("mailbox", 2, false);
 }
 
 int main(void)

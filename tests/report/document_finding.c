@@ -258,7 +258,7 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].kind = THRUM__STEP_SERVES;
 	t.finding.steps[1].other = story_task(t.model, 3);
 	t.finding.steps[1].more = 1;
-	expect_step(&t, "[promise 4] serves [b], and so do others; all of them wait here.");
+	expect_step(&t, "[promise 4] serves [b], as others do, and all of them wait.");
 	/* A forgotten task has no link. */
 	t.finding.steps[1].kind = THRUM__STEP_BEHIND;
 	t.finding.steps[1].other = 123456;

@@ -199,8 +199,7 @@ struct thrum__step {
 	 * of its peers ended to tell so, but they or others in its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
-	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` had
-	 * sent that in vain.
+	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` did in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain.

@@ -226,8 +226,8 @@ struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint
 struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *, uint32_t condition,
 	const struct thrum__why_servers *, int64_t since);
 
-/* The only task that ended of those that ever signalled a condition: all others, which are like it, have done
- * so since the wait began, and none did it good. NONE: there is none. */
+/* The only task that ended of those that ever signalled a condition or mailbox: all others, which are
+ * like it, have done so since the wait began, and none did it good. NONE: there is none. */
 uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thrum__why_link *,
 	const struct thrum__why_servers *);
 
@@ -401,8 +401,8 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, u
 	uint32_t *edge);
 
 /* The only task that took something out of a mailbox and ended without putting something back, as all others
- * that took from there did, and as those like the waiter would, if few did; else NONE. Sets *edge to the edge by which it
- * took that. */
+ * that took from there did, and as those like the waiter would, if few did; else NONE. Sets *edge to the
+ * edge by which it took that. */
 uint32_t thrum__why_keeper_at(struct thrum__search *, uint32_t object, uint32_t waiter,
 	uint32_t *edge);
 

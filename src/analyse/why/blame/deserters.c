@@ -198,7 +198,8 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *search,
 	uint32_t object = wait->wait.on, gone = THRUM__NONE, like = THRUM__NONE;
 	int64_t since = waits_again_since(model, wait->task, object);
 
-	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION ||
+	if ((THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION &&
+		    THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX) ||
 		servers->pending < LIKE_MIN || servers->pending + 1 != servers->count)
 		return THRUM__NONE;
 	for (unsigned i = 0; i < servers->count; i++) {

@@ -224,15 +224,17 @@ static bool is_all_idle(const struct thrum__model *model)
 }
 
 /* Whether a task that never ran should have done so long ago: one without a time, since it was ready, or
- * since it waits for the loop. */
+ * since it waits for a loop that has returned. */
 static bool is_overdue(const struct thrum__model *model, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
+	static const char *const returned[] = {"run of a loop"};
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due < 0)
 		due = thrum__why_is_said_ready(model, task) ? THRUM__TASK(model, task, created)
-							    : wait->since;
+			: thrum__why_begins_with(model, wait->on, returned, 1) ? wait->since
+									       : THRUM__OPEN;
 	return thrum__analyse_task_is_pending(model, task) &&
 		THRUM__TASK(model, task, run) == THRUM__NONE && due <= model->end - LONG;
 }
