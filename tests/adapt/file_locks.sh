@@ -32,5 +32,6 @@ has orders dump 'orders.*resolve .*read from pipe'
 has orders why '^deadlock \(certain\)'
 has orders why 'release of the file.s lock|release of file lock'
 has fine-orders why '^no findings'
+[[ $("$THRUM" why orders.thrum 2>&1 | grep -c 'of the same run') == 1 ]] || wrong 'the run is told of once'
 has fine-kept dump 'resolve .*lock lock$'
 exit "$failed"

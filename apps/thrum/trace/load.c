@@ -236,9 +236,14 @@ int load_traces(const struct command *command, char *const *arguments, int count
 int load_runs(const struct command *command, char *const *arguments, int count, bool is_together,
 	struct load *load)
 {
-	struct relatives run;
-	int status = relatives_of(arguments, count, &run);
+	struct relatives run = {NULL, 0};
+	int status = STATUS_OK;
 
+	/* Of a trace that is read once more, all is said. */
+	if (!load->keeps_ending)
+		status = relatives_of(arguments, count, &run);
+	else if (count == 1)
+		status = relatives_find(arguments[0], &run);
 	if (status == STATUS_OK)
 		status = run.count > 0 ? load_traces(command, run.paths, run.count, true, load)
 				       : load_traces(command, arguments, count, is_together, load);
