@@ -28,7 +28,6 @@ for case in hook anew whole kept circle; do
 done
 
 # A child that goes on once its parent was killed doesn't hide that they waited for each other.
-has orders dump 'orders.*resolve .*read from pipe'
 has orders why '^deadlock \(certain\)'
 has orders why 'release of the file.s lock|release of file lock'
 has fine-orders why '^no findings'

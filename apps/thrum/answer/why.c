@@ -28,8 +28,10 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
-#define DYING \
-	20000000 /* ns before the end of a process that was killed: what others do then is due to that */
+/* What others do last, when a process is killed, is due to that. It takes so many ns, */
+#define DYING 20000000
+/* and is over so many ns before the end that is noted: whoever notes it may be late. */
+#define NOTED 500000000
 
 /* ---- Findings on one task -------------------------------------------------------------------- */
 
@@ -184,7 +186,7 @@ static bool may_be_let_go(const struct load *load, const struct why_options *opt
 		if (strcmp(argv[i], "-") == 0)
 			return false;
 	return model->is_joined && model->ending == THRUM_ENDING_KILLED && options->at < 0 &&
-		times_are_all(&options->times) && model->last > model->end - DYING;
+		times_are_all(&options->times) && model->last > model->end - NOTED;
 }
 
 /* Finds the faults. If there are none, also those before the program was killed: then it reads the traces
@@ -202,7 +204,7 @@ static int find(const struct command *command, int argc, char **argv,
 	}
 	if (findings->count > 0 || !may_be_let_go(load, options, argv, argc))
 		return STATUS_OK;
-	until.end = load->model->end - DYING;
+	until.end = load->model->last - DYING;
 	thrum__why_free(findings);
 	load_finish(load);
 	status = load_runs(command, argv, argc, options->together, &before);
