@@ -28,7 +28,7 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
-/* What others do last, when a process is killed, is due to that. It takes so many ns, */
+/* A process's death may let others do something. That takes so many ns, */
 #define DYING 20000000
 /* and is over so many ns before the end that is noted: whoever notes it may be late. */
 #define NOTED 500000000

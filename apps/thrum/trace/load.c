@@ -239,7 +239,7 @@ int load_runs(const struct command *command, char *const *arguments, int count, 
 	struct relatives run = {NULL, 0};
 	int status = STATUS_OK;
 
-	/* Of a trace that is read once more, all is said. */
+	/* A trace that is read once more isn't told of again. */
 	if (!load->keeps_ending)
 		status = relatives_of(arguments, count, &run);
 	else if (count == 1)
