@@ -37,7 +37,8 @@ static void tell_joined(const char *rest, bool is_signalled)
 	story_begin();
 	story_tell(
 		"0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"flusher\n"
-		"0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n0 create 1 3 condition\n0 label 3 \"change\n");
+		"0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n"
+		"0 create 1 3 condition\n0 label 3 \"change\n");
 	for (int i = 1; i <= 4 && is_signalled; i++)
 		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@1 suspend \"%s\n%d" MS
 			   "signal 1 3 =1\n%d" MS "@1 resume \"%s\n%d" MS "@1 read 2 3\n",
@@ -60,9 +61,9 @@ static void a_wait_that_is_limited_ends(void **state)
 	assert_int_equal(count_findings(), 0);
 }
 
-/* Jobs go from an acceptor, 6, to two workers, 4 and 5, by a condition, 21, and from these to two collectors, 2
- * and 3, by another one, 20. The main thread joins a collector. The acceptor then waits for a connection, in a
- * call; or for something else. */
+/* Jobs go from an acceptor, 6, to two runners, 4 and 5, by a condition, 21, and from these to two collectors,
+ * 2 and 3, by another one, 20. The main thread joins a collector. The acceptor then waits for a connection,
+ * in a call; or for something else. */
 static void tell_stages(const char *kind, const char *rest)
 {
 	story_begin();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells whether several tasks serve the leaf, and all of them wait, in turn, for what may yet come: the end of
- * a sleep, or the next event of the outside. So idle are the later stages of a pipeline, if each has several
- * workers. Where a single task serves the leaf, the path itself leads there. And whether a thread waits for an
- * object for a limited time only: it goes on then, and most likely waits again, as one with regular work.
+ * Tells whether several tasks serve the leaf, and all of them wait, in turn, for what may yet come: the end
+ * of a sleep, or the next event of the outside. So idle are the later stages of a pipeline, if each has
+ * several workers. Where a single task serves the leaf, the path itself leads there. And whether a thread
+ * waits for an object for a limited time only: it goes on then, and most likely waits again, as one with
+ * regular work.
  */
 #include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
@@ -72,8 +73,8 @@ static uint32_t follow(struct survey *survey, uint32_t task, uint32_t *waiter, b
 	}
 }
 
-/* Whether all that serve an object, and wait for others, lead on to what may come, as far as is seen here. Those
- * that serve further objects are looked at next. */
+/* Whether all that serve an object, and wait for others, lead on to what may come, as far as is seen here.
+ * Further objects for which they wait are looked at next. */
 static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
 	uint32_t objects[SEEN_MAX], uint32_t waiters[SEEN_MAX], unsigned *count)
 {
