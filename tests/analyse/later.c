@@ -35,10 +35,9 @@ static uint32_t count_findings(void)
 static void tell_joined(const char *rest, bool is_signalled)
 {
 	story_begin();
-	story_tell(
-		"0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"flusher\n"
-		"0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n"
-		"0 create 1 3 condition\n0 label 3 \"change\n");
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"flusher\n"
+		   "0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n"
+		   "0 create 1 3 condition\n0 label 3 \"change\n");
 	for (int i = 1; i <= 4 && is_signalled; i++)
 		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@1 suspend \"%s\n%d" MS
 			   "signal 1 3 =1\n%d" MS "@1 resume \"%s\n%d" MS "@1 read 2 3\n",
