@@ -224,17 +224,17 @@ static bool is_all_idle(const struct thrum__model *model)
 }
 
 /* Whether a task that never ran should have done so long ago: one without a time, since it was ready, or
- * since it waits for a loop that has returned. */
+ * since it waits for a loop that has returned. One that nobody ran so far may just not have begun. */
 static bool is_overdue(const struct thrum__model *model, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
-	static const char *const returned[] = {"run of a loop"};
+	static const char *const left[] = {"run of a loop, as"};
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due < 0)
 		due = thrum__why_is_said_ready(model, task) ? THRUM__TASK(model, task, created)
-			: thrum__why_begins_with(model, wait->on, returned, 1) ? wait->since
-									       : THRUM__OPEN;
+			: thrum__why_begins_with(model, wait->on, left, 1) ? wait->since
+									   : THRUM__OPEN;
 	return thrum__analyse_task_is_pending(model, task) &&
 		THRUM__TASK(model, task, run) == THRUM__NONE && due <= model->end - LONG;
 }

@@ -68,13 +68,36 @@ static void find_closed(const struct thrum__model *model, uint32_t lane, struct 
 	}
 }
 
+/* Whether two handles are connections, each of which ends when its other end does: a server that stops may
+ * let the last ones finish, and a client that stops may await its last answer. */
+static bool are_connections(const struct thrum__model *model, uint32_t left, uint32_t newer)
+{
+	static const char *const words[] = {"bufferevent", "pipe", "stream"};
+	uint32_t maker = THRUM__TASK(model, left, creator);
+
+	return thrum__why_is_lasting(model, left) ||
+		thrum__why_begins_with(model, left, words, sizeof words / sizeof *words) ||
+		(maker == THRUM__TASK(model, newer, creator) &&
+			thrum__model_has_row(&model->tasks, maker) && is_handle(model, maker));
+}
+
+/* Whether a handle had several turns. */
+static bool came_again(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t last = THRUM__TASK(model, task, run);
+
+	return thrum__model_has_row(&model->runs, last) &&
+		thrum__model_has_row(&model->runs, THRUM__RUN(model, last, prev));
+}
+
 /* Whether the newer one took the turns of the one that is left. */
 static bool is_replaced(const struct thrum__model *model, const struct handles *handles)
 {
 	uint32_t last = THRUM__TASK(model, handles->left, run);
 	int64_t since = THRUM__TASK(model, handles->newer, created);
 
-	return thrum__model_has_row(&model->runs, last) &&
+	return came_again(model, handles->left) && came_again(model, handles->newer) &&
+		!are_connections(model, handles->left, handles->newer) &&
 		THRUM__TASK(model, handles->left, created) < since &&
 		THRUM__RUN(model, last, start) < since + AT_ONCE &&
 		THRUM__TASK(model, handles->newer, site) != 0 &&

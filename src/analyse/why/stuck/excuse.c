@@ -648,10 +648,13 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		return true;
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
-			is_open_circle(model, path) || thrum__why_has_newcomer(search, path);
+			is_open_circle(model, path) || thrum__why_is_limited(search, path) ||
+			thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_late_party(search, path) || is_fresh(search, path) ||
-			may_be_elsewhere(search, path) || thrum__why_has_newcomer(search, path);
+			may_be_elsewhere(search, path) || thrum__why_has_newcomer(search, path) ||
+			thrum__why_is_limited(search, path) ||
+			thrum__why_may_be_served(search, path);
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

@@ -11,6 +11,7 @@
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	ceased.c    tells whether those that served the leaf come no more
+ *	later.c     tells whether all that serve the leaf wait for what may yet come
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
@@ -132,6 +133,14 @@ bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum
 /* Whether tasks that began later than one of the path's have ended before it, so that it hangs
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Servers that wait (later.c) ---------------------------------------------------------------- */
+
+/* Whether all that serve the path's leaf, an object, wait for what may yet come, or for others that do so. */
+bool thrum__why_may_be_served(const struct thrum__search *, const struct thrum__why_path *);
+
+/* Whether the wait for the path's leaf, an object, or one of its circle ends at a time that is set. */
+bool thrum__why_is_limited(const struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- Servers that come no more (ceased.c) ------------------------------------------------------ */
 

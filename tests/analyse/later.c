@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* A thread that another one joins waits for what may yet come: in time, or by several others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+
+/* Counts the findings if the program is killed after 3 s. */
+static uint32_t count_findings(void)
+{
+	struct thrum_trace_info info = {.end = 3000000000,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = 9};
+	struct thrum__findings findings;
+	struct thrum__model *model = story_model(story_told(), false);
+	uint32_t count;
+
+	thrum__model_note_end(model, &info);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	count = findings.count;
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+/* The main thread, 1, joins a thread, 2. That waits for a condition, 3, which the first one has signalled, if
+ * it is signalled at all. */
+static void tell_joined(const char *rest, bool is_signalled)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"flusher\n"
+		   "0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n"
+		   "0 create 1 3 condition\n0 label 3 \"change\n");
+	for (int i = 1; i <= 4 && is_signalled; i++)
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@1 suspend \"%s\n%d" MS
+			   "signal 1 3 =1\n%d" MS "@1 resume \"%s\n%d" MS "@1 read 2 3\n",
+			10 * i, 10 * i, rest, 10 * i + 1, 10 * i + 2, rest, 10 * i + 2);
+	story_tell("60" MS "wait 1 2\n60" MS "suspend \"blocked\n70" MS "@1 wait 2 3\n70" MS
+		   "@1 suspend \"%s\n",
+		rest);
+}
+
+static void a_wait_that_is_limited_ends(void **state)
+{
+	(void)state;
+	tell_joined("blocked", false);
+	assert_int_equal(count_findings(), 1);
+	tell_joined("blocked for a time", false);
+	assert_int_equal(count_findings(), 0);
+	tell_joined("blocked", true);
+	assert_int_equal(count_findings(), 1);
+	tell_joined("blocked for a time", true);
+	assert_int_equal(count_findings(), 0);
+}
+
+/* Jobs go from an acceptor, 6, to two runners, 4 and 5, by a condition, 21, and from these to two collectors,
+ * 2 and 3, by another one, 20. The main thread joins a collector. The acceptor then waits for a connection,
+ * in a call; or for something else. */
+static void tell_stages(const char *kind, const char *rest)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 20 condition\n0 label 20 \"done\n"
+		   "0 create 1 21 condition\n0 label 21 \"job\n");
+	for (int i = 2; i <= 6; i++)
+		story_tell(
+			"0 create 1 %d thread\n0 label %d \"%s\n0 @%d create - %d thread\n0 @%d switch %d\n",
+			i, i,
+			i <= 3           ? "collector"
+				: i <= 5 ? "runner"
+					 : "acceptor",
+			i - 1, 32 * i, i - 1, i);
+	story_tell("0 should-resolve 2\n1" MS "wait 1 2\n1" MS "suspend \"blocked\n");
+	for (int i = 2; i <= 5; i++)
+		story_tell("2" MS "@%d wait %d %d\n2" MS "@%d suspend \"blocked\n", i - 1, i,
+			i <= 3 ? 20 : 21, i - 1);
+	for (int i = 0; i < 6; i++) {
+		int time = 10 * (i + 1), from = 4 + i % 2, to = 2 + i % 2;
+
+		story_tell("%d" MS "@5 signal 6 21 =2\n", time);
+		for (int j = 0; j < 2; j++) {
+			int task = j == 0 ? from : to, on = j == 0 ? 21 : 20, at = time + 1 + j;
+
+			story_tell("%d" MS "@%d resume \"blocked\n%d" MS "@%d read %d %d\n", at,
+				task - 1, at, task - 1, task, on);
+			if (j == 0)
+				story_tell("%d" MS "@%d signal %d 20 =2\n", at, task - 1, task);
+			story_tell("%d" MS "@%d wait %d %d\n%d" MS "@%d suspend \"blocked\n", at,
+				task - 1, task, on, at, task - 1);
+		}
+	}
+	story_tell("80" MS "@5 create 6 30 %s\n80" MS "@5 label 30 \"accept from socket 3\n80" MS
+		   "@5 wait 6 30\n80" MS "@5 suspend \"%s\n",
+		kind, rest);
+}
+
+static void several_stages_of_several_workers_are_idle(void **state)
+{
+	(void)state;
+	tell_stages("handle", "blocked by the outside");
+	assert_int_equal(count_findings(), 0);
+	tell_stages("promise", "blocked");
+	assert_int_equal(count_findings(), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_that_is_limited_ends),
+		cmocka_unit_test(several_stages_of_several_workers_are_idle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
