@@ -30,18 +30,20 @@ static uint32_t count_findings(void)
 	return count;
 }
 
-/* The main thread, 1, joins a thread, 2. That waits for a condition, 3, which the first one has signalled, if
- * it is signalled at all. */
-static void tell_joined(const char *rest, bool is_signalled)
+/* The main thread, 1, joins a thread, 2. That waits for a condition, 3. The task `by` has signalled it: the main
+ * thread, or another one, 4, which ends then; 0: nobody has. */
+static void tell_joined(const char *rest, int by)
 {
 	story_begin();
 	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"flusher\n"
 		   "0 should-resolve 2\n0 @1 create - 32 thread\n0 @1 switch 2\n"
-		   "0 create 1 3 condition\n0 label 3 \"change\n");
-	for (int i = 1; i <= 4 && is_signalled; i++)
+		   "0 create 1 3 condition\n0 label 3 \"change\n"
+		   "0 create 1 4 thread\n0 label 4 \"giver\n");
+	for (int i = 1; i <= 4 && by > 0; i++)
 		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@1 suspend \"%s\n%d" MS
-			   "signal 1 3 =1\n%d" MS "@1 resume \"%s\n%d" MS "@1 read 2 3\n",
-			10 * i, 10 * i, rest, 10 * i + 1, 10 * i + 2, rest, 10 * i + 2);
+			   "signal %d 3 =1\n%d" MS "@1 resume \"%s\n%d" MS "@1 read 2 3\n",
+			10 * i, 10 * i, rest, 10 * i + 1, by, 10 * i + 2, rest, 10 * i + 2);
+	story_tell("50" MS "resolve 4 4\n");
 	story_tell("60" MS "wait 1 2\n60" MS "suspend \"blocked\n70" MS "@1 wait 2 3\n70" MS
 		   "@1 suspend \"%s\n",
 		rest);
@@ -50,14 +52,15 @@ static void tell_joined(const char *rest, bool is_signalled)
 static void a_wait_that_is_limited_ends(void **state)
 {
 	(void)state;
-	tell_joined("blocked", false);
+	for (int by = 0; by <= 1; by++) {
+		tell_joined("blocked", by);
+		assert_int_equal(count_findings(), 1);
+		tell_joined("blocked for a time", by);
+		assert_int_equal(count_findings(), 0);
+	}
+	/* Nobody is left to signal it. */
+	tell_joined("blocked for a time", 4);
 	assert_int_equal(count_findings(), 1);
-	tell_joined("blocked for a time", false);
-	assert_int_equal(count_findings(), 0);
-	tell_joined("blocked", true);
-	assert_int_equal(count_findings(), 1);
-	tell_joined("blocked for a time", true);
-	assert_int_equal(count_findings(), 0);
 }
 
 /* Jobs go from an acceptor, 6, to two runners, 4 and 5, by a condition, 21, and from these to two collectors,

@@ -121,21 +121,24 @@ bool thrum__why_may_be_served(const struct thrum__search *search,
 	return survey.may_come;
 }
 
-/* Whether others like a thread ended, or it was told to go on since it waits: then it should end, too. */
+/* Whether others like a thread ended, all that told it to go on have, or it was told so since it waits: then
+ * it should end, too. */
 static bool should_go_on(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, link->task);
 	uint32_t signal = thrum__why_edge_to(model, link->wait.on, THRUM__EDGE_SIGNAL);
+	struct thrum__why_servers servers;
 
+	thrum__why_servers_of(model, link->wait.on, link->task, &servers);
 	return (peer && peer->ended > 0) ||
+		(servers.count > 0 && servers.pending == 0 && servers.is_whole) ||
 		(signal != THRUM__NONE && THRUM__EDGE(model, signal, time) > link->wait.since);
 }
 
 static bool is_limited_link(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
-
 	uint32_t lane = thrum__why_last_lane(model, link->task);
 
 	return lane != THRUM__NONE && !link->is_served &&
