@@ -30,8 +30,8 @@ static uint32_t count_findings(void)
 	return count;
 }
 
-/* The main thread, 1, joins a thread, 2. That waits for a condition, 3. The task `by` has signalled it: the main
- * thread, or another one, 4, which ends then; 0: nobody has. */
+/* The main thread, 1, joins a thread, 2. That waits for a condition, 3. The task `by` has signalled it: the
+ * main thread, or another one, 4, which ends then; 0: nobody has. */
 static void tell_joined(const char *rest, int by)
 {
 	story_begin();
