@@ -51,11 +51,12 @@ static bool are_lost(struct thrum__search *search, uint32_t first, uint32_t seco
 	bool is_lost = false;
 
 	for (uint32_t edge = first + 1; edge < second; edge++) {
-		uint32_t other = THRUM__EDGE(model, edge, to);
+		uint32_t other;
 
-		if (search->budget == 0)
+		if (!thrum__model_has_row(&model->edges, edge) || search->budget == 0)
 			return false;
 		search->budget--;
+		other = THRUM__EDGE(model, edge, to);
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READY || other == task)
 			continue;
 		if (!thrum__model_has_row(&model->tasks, other) ||

@@ -81,6 +81,7 @@ static void count_turns(struct service *service, uint32_t task)
 	bool has_signalled = false, is_known = is_over(service, task);
 
 	THRUM__EDGES_BACK (model, edge, prev_out, TURNS_BACK) {
+		uint32_t before = THRUM__EDGE(model, edge, prev_out);
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
@@ -89,9 +90,8 @@ static void count_turns(struct service *service, uint32_t task)
 			!begins_alike(model, service->source, THRUM__EDGE(model, edge, to)))
 			continue;
 		/* Some waits are over twice. */
-		if (THRUM__EDGE(model, edge, prev_out) != THRUM__NONE &&
-			THRUM__EDGE(model, THRUM__EDGE(model, edge, prev_out), kind) ==
-				THRUM__EDGE_READ)
+		if (thrum__model_has_row(&model->edges, before) &&
+			THRUM__EDGE(model, before, kind) == THRUM__EDGE_READ)
 			continue;
 		service->with += has_signalled;
 		if (!has_signalled && is_known && time > service->last) {
