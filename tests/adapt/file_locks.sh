@@ -9,8 +9,6 @@ for case in hook anew whole kept circle; do
 	soon "$case" "$programs/file_locks" "$case"
 	soon "fine-$case" "$programs/file_locks" "$case" fine
 done
-soon orders "$programs/orders"
-soon fine-orders "$programs/orders" fine
 all_same
 
 for case in hook anew whole; do
@@ -27,10 +25,17 @@ for case in hook anew whole kept circle; do
 	has "fine-$case" why '^no findings'
 done
 
-# A child that goes on once its parent was killed doesn't hide that they waited for each other.
-has orders why '^deadlock \(certain\)'
-has orders why 'release of the file.s lock|release of file lock'
-has fine-orders why '^no findings'
-[[ $("$THRUM" why orders.thrum 2>&1 | grep -c 'of the same run') == 1 ]] || wrong 'the run is told of once'
+# A child that goes on once its parent was killed doesn't hide that they waited for each other. With a sanitizer it
+# may end so late that the run seems to end with it.
+if [[ $SANITIZE == none ]]; then
+	soon orders "$programs/orders"
+	soon fine-orders "$programs/orders" fine
+	all_same
+	has orders why '^deadlock \(certain\)'
+	has orders why 'release of the file.s lock|release of file lock'
+	has fine-orders why '^no findings'
+	[[ $("$THRUM" why orders.thrum 2>&1 | grep -c 'of the same run') == 1 ]] ||
+		wrong 'the run is told of once'
+fi
 has fine-kept dump 'resolve .*lock lock$'
 exit "$failed"
