@@ -16,12 +16,12 @@
 #define FORKS_SENT 64        /* the latest signals */
 #define FORKS_FILES 256      /* of which it is known who made them */
 #define FORKS_SEMAPHORES 256 /* of semop(), in shared memory, and of tokens in pipes */
-#define FORKS_GIVERS 2
-#define FORKS_PERMITS 4   /* of each: those whose takers are noted */
-#define FORKS_WAITS 64    /* for such semaphores */
-#define FORKS_QUEUES 64   /* of messages */
-#define FORKS_USERS 8     /* of each: those processes that are noted */
-#define FORKS_STARTED 256 /* processes of which it is known who started them */
+#define FORKS_GIVERS 2       /* of each: the first ones that gave a permit back */
+#define FORKS_PERMITS 4      /* of each: those whose takers are noted */
+#define FORKS_WAITS 64       /* for such semaphores */
+#define FORKS_QUEUES 64      /* of messages */
+#define FORKS_USERS 8        /* of each: those processes that are noted */
+#define FORKS_STARTED 256    /* processes of which it is known who started them */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 

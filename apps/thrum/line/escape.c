@@ -124,16 +124,13 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Whether eight bytes are shown as they are: as in needs_escape, and none is beyond ASCII. */
+/* Whether eight bytes are shown as they are, and none is beyond ASCII. */
 static bool are_plain(const char *text)
 {
-	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
 	uint64_t eight;
 
 	memcpy(&eight, text, 8);
-	return (((eight - ones * 32) | ((eight ^ ones * '\\') - ones) |
-			((eight ^ ones * 127) - ones) | eight) &
-		       high) == 0;
+	return !needs_escape(eight) && (eight & UINT64_C(0x8080808080808080)) == 0;
 }
 
 /* Returns how many of the first `most` bytes are shown as they are, each in a column of its own. */

@@ -98,6 +98,10 @@ thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void),
 
 /* Creates the task of something that should come, and doesn't: who waits for it hangs. */
 thrum_task thrum__adapt_missing(const char *label, const void *caller);
+/* A task waits for the run of a loop, which *told stands for. If there is none, it is made at the call of
+ * `caller`; its label is the words with that place (NULL: the words alone). Thread-safe. */
+void thrum__adapt_wait_for_run(thrum_task waiter, _Atomic uint64_t *told, const char *words,
+	const void *place, const void *caller);
 
 #define ADDRESS_MAX 64
 struct sockaddr;

@@ -57,6 +57,25 @@ thrum_task thrum__adapt_missing(const char *label, const void *caller)
 	return task;
 }
 
+void thrum__adapt_wait_for_run(thrum_task waiter, _Atomic uint64_t *told, const char *words,
+	const void *place, const void *caller)
+{
+	thrum_task task = atomic_load(told), none = THRUM_TASK_NONE;
+	char label[PLACE_MAX + 60];
+
+	if (!task) {
+		if (place)
+			thrum__adapt_label(label, words, place);
+		task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK,
+			place ? label : words);
+		if (!atomic_compare_exchange_strong(told, &none, task)) {
+			thrum_task_resolve(task);
+			task = none;
+		}
+	}
+	thrum_task_wait(waiter, task);
+}
+
 const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr *address)
 {
 	char host[INET6_ADDRSTRLEN] = "?";

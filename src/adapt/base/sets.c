@@ -272,7 +272,6 @@ static void give_own(struct thrum__adapt_semaphore *one, struct thrum__adapt_per
 	const struct object *object = caller & RECORDED
 		? thrum__adapt_object((uintptr_t)address_of(one))
 		: NULL;
-
 	uint64_t giver = atomic_exchange(&permit->thread, 0) & ~UNDOES;
 	uint32_t before = atomic_fetch_add(&one->returns, 1);
 

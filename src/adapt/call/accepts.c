@@ -26,8 +26,8 @@ REAL(poll)
 
 /* ---- Connections in the queue ------------------------------------------------------------------ */
 
-/* The only thread that may accept the connection of a Unix socket, if none has; else NONE. Sets *stopper to
- * where libevent was told to accept no more from its listener. */
+/* The only thread that may accept the connection of a Unix socket, if none has; else NONE. Sets *stopper,
+ * unless NULL, to where libevent was told to accept no more from its listener. */
 static thrum_task queued_for(int fd, const void **stopper)
 {
 	struct sockaddr_un peer;
@@ -37,22 +37,23 @@ static thrum_task queued_for(int fd, const void **stopper)
 	if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.sun_family == AF_UNIX &&
 		size <= sizeof peer)
 		accepter = thrum__adapt_accepter((struct sockaddr *)&peer, size);
-	*stopper = accepter ? thrum__adapt_removed_disabler(
-				      thrum__adapt_accepts_at((struct sockaddr *)&peer, size))
-			    : NULL;
+	if (stopper)
+		*stopper = accepter
+			? thrum__adapt_removed_disabler(
+				  thrum__adapt_accepts_at((struct sockaddr *)&peer, size))
+			: NULL;
 	return accepter && thrum__adapt_socket_is_queued(fd) ? accepter : THRUM_TASK_NONE;
 }
 
 bool thrum__adapt_accept_is_due(int fd)
 {
 	int error = errno, before;
-	const void *stopper;
 	bool is_due = thrum__adapt_has_accepters() &&
 		thrum__adapt_socket_limit(fd, false) == ENDLESS && !thrum__adapt_may_interrupt();
 
 	if (is_due) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-		is_due = queued_for(fd, &stopper) != THRUM_TASK_NONE;
+		is_due = queued_for(fd, NULL) != THRUM_TASK_NONE;
 		pthread_setcancelstate(before, NULL);
 	}
 	errno = error;

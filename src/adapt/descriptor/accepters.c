@@ -87,12 +87,18 @@ void thrum__adapt_accepts(int fd)
 		atomic_store(&thrum__adapt_accepters[fd], SEVERAL);
 }
 
+/* Whether threads accept from a descriptor connections to the address with that hash. */
+static bool is_at(int fd, uint64_t hash)
+{
+	return atomic_load(&thrum__adapt_accepters[fd]) && atomic_load(&addresses[fd]) == hash;
+}
+
 int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
 {
 	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && hash; fd++)
-		if (atomic_load(&thrum__adapt_accepters[fd]) && atomic_load(&addresses[fd]) == hash)
+		if (is_at(fd, hash))
 			return fd;
 	return -1;
 }
@@ -104,7 +110,7 @@ thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 	uint32_t tid = 0;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && hash && tid != SEVERAL; fd++)
-		if (atomic_load(&thrum__adapt_accepters[fd]) && atomic_load(&addresses[fd]) == hash)
+		if (is_at(fd, hash))
 			tid = tid ? SEVERAL : atomic_load(&thrum__adapt_accepters[fd]);
 	thread = thrum__adapt_thread_of(tid);
 	return thread && atomic_load(&thread->recording) == thrum__recording()

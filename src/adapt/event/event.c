@@ -233,13 +233,12 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 	if (thrum__adapt_event_begin(CALLER)) {
 		struct cell *cell = cell_of(event, CALLER);
 
-		if (cell)
+		if (cell) {
 			note_added(cell, event->ev_events);
-		if (cell)
 			thrum__adapt_event_added(cell->task, event->ev_base);
-		if (cell && timeout)
-			thrum__adapt_loop_timer_started(event);
+		}
 		if (cell && timeout) {
+			thrum__adapt_loop_timer_started(event);
 			tell_due(cell->task, timeout);
 			atomic_store_explicit(&cell->is_limited, true, memory_order_relaxed);
 		} else if (cell && atomic_load_explicit(&cell->is_limited, memory_order_relaxed)) {

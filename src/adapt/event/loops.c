@@ -91,21 +91,10 @@ void thrum__adapt_event_added(thrum_task event, const struct event_base *base)
 {
 	struct left *one = base ? left_of(base) : NULL;
 	const void *runner = one ? atomic_load(&one->runner) : NULL;
-	thrum_task task = THRUM_TASK_NONE, none = THRUM_TASK_NONE;
-	char label[PLACE_MAX + 60];
 
-	if (!runner)
-		return;
-	task = atomic_load(&one->unrun);
-	if (!task) {
-		thrum__adapt_label(label, "run of a loop, as its dispatch has returned in", runner);
-		task = thrum__create(thrum__adapt_site(runner), THRUM_KIND_TASK, label);
-		if (!atomic_compare_exchange_strong(&one->unrun, &none, task)) {
-			thrum_task_resolve(task);
-			task = none;
-		}
-	}
-	thrum_task_wait(event, task);
+	if (runner)
+		thrum__adapt_wait_for_run(event, &one->unrun,
+			"run of a loop, as its dispatch has returned in", runner, runner);
 }
 
 static void forget(struct event_base *base)

@@ -115,17 +115,10 @@ static void iterate_made(const GMainContext *context)
 /* A source is attached to a context that nobody runs. */
 static void attach_to_made(thrum_task source, struct made *one, const void *caller)
 {
-	char label[PLACE_MAX + 40];
-
-	if (atomic_load(&one->runs) > 0 || atomic_load(&one->is_iterated))
-		return;
-	if (!atomic_load(&one->task)) {
-		thrum__adapt_label(label, "run of a loop of the main context made by",
-			atomic_load(&one->caller));
-		atomic_store(&one->task,
-			thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label));
-	}
-	thrum_task_wait(source, atomic_load(&one->task));
+	if (atomic_load(&one->runs) <= 0 && !atomic_load(&one->is_iterated))
+		thrum__adapt_wait_for_run(source, &one->task,
+			"run of a loop of the main context made by", atomic_load(&one->caller),
+			caller);
 }
 
 static struct left *find_left(const GMainContext *context)
@@ -267,8 +260,7 @@ const void *thrum__adapt_glib_context(void)
 
 static void run_default(void)
 {
-	if (UNLIKELY(atomic_load(&of_default.task)))
-		thrum_task_resolve(atomic_exchange(&of_default.task, 0));
+	resolve_told(&of_default.task);
 }
 
 /* The calling thread has run a loop for the program. GLib runs those of its own threads unseen. */
@@ -331,19 +323,9 @@ void thrum__adapt_glib_ran(const struct glib_running *running)
 /* A source is attached to the default context by a thread that has its own. */
 static void attach_to_default(thrum_task source, const void *caller)
 {
-	thrum_task task = atomic_load(&of_default.task), none = THRUM_TASK_NONE;
-
-	if (atomic_load(&of_default.runs) > 0 || atomic_load(&of_default.is_iterated))
-		return;
-	if (!task) {
-		task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK,
-			"run of the default main context");
-		if (!atomic_compare_exchange_strong(&of_default.task, &none, task)) {
-			thrum_task_resolve(task);
-			task = none;
-		}
-	}
-	thrum_task_wait(source, task);
+	if (atomic_load(&of_default.runs) <= 0 && !atomic_load(&of_default.is_iterated))
+		thrum__adapt_wait_for_run(source, &of_default.task,
+			"run of the default main context", NULL, caller);
 }
 
 static bool is_default(const void *context)

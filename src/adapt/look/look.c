@@ -172,15 +172,15 @@ static void look_for_pipes(struct looking *looking)
 	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
 	if (is_stuck && !was_stuck && look_for_missing(looking)) {
 		looking->told = wait->source;
-	} else if ((object != wait->object && !(is_stuck && was_stuck)) || is_stuck != was_stuck) {
+	} else if (is_stuck != was_stuck || (!is_stuck && object != wait->object)) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true};
-		if (object && !(is_stuck && thrum__adapt_epoll_tell(looking, &need, object)))
-			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
-		else if (!object && is_stuck)
+		if (!object && is_stuck)
 			thrum__adapt_epoll_tell_timer(looking, &need);
 		else if (!object)
 			thrum__adapt_pause(&wait->pause, looking->reason);
+		else if (!is_stuck || !thrum__adapt_epoll_tell(looking, &need, object))
+			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
 	}
 	if (object && names)
 		names(fd);

@@ -189,8 +189,7 @@ static void name(int fd)
 static void runs(struct waking *one)
 {
 	atomic_store(&one->left, NULL);
-	if (UNLIKELY(atomic_load(&one->unrun)))
-		thrum_task_resolve(atomic_exchange(&one->unrun, THRUM_TASK_NONE));
+	resolve_told(&one->unrun);
 }
 
 /* Whether no code of the program writes to a descriptor of a loop. */
@@ -226,23 +225,6 @@ int thrum__adapt_uv_run_loop(uv_loop_t *loop, uv_run_mode mode, const void *call
 	return result;
 }
 
-/* A handle is sent though its loop doesn't run any more. */
-static void wait_for_run(struct waking *one, thrum_task handle, const void *left)
-{
-	thrum_task task = atomic_load(&one->unrun), none = THRUM_TASK_NONE;
-	char label[PLACE_MAX + 40];
-
-	if (!task) {
-		thrum__adapt_label(label, "run of a loop, as uv_run has returned in", left);
-		task = thrum__create(thrum__adapt_site(left), THRUM_KIND_TASK, label);
-		if (!atomic_compare_exchange_strong(&one->unrun, &none, task)) {
-			thrum_task_resolve(task);
-			task = none;
-		}
-		thrum_task_wait(handle, task);
-	}
-}
-
 /* ---- The handles ---------------------------------------------------------------------------- */
 
 void thrum__adapt_uv_async_made(uv_async_t *handle, const void *caller)
@@ -270,8 +252,10 @@ void thrum__adapt_uv_async_sent(uv_async_t *handle)
 		return;
 	const void *left = atomic_load_explicit(&one->left, memory_order_relaxed);
 
-	if (UNLIKELY(left))
-		wait_for_run(one, thrum__adapt_uv_task((uv_handle_t *)handle), left);
+	/* The first of them tells enough. */
+	if (UNLIKELY(left) && !atomic_load(&one->unrun))
+		thrum__adapt_wait_for_run(thrum__adapt_uv_task((uv_handle_t *)handle), &one->unrun,
+			"run of a loop, as uv_run has returned in", left, left);
 	atomic_fetch_add(&known->sends, 1);
 	atomic_store(&one->latest, handle);
 	unname(one);

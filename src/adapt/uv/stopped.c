@@ -51,13 +51,13 @@ static struct stopped *find(const uv_stream_t *handle)
 
 void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
-	struct stopped *one = find((const uv_stream_t *)(const void *)handle);
-
-	thrum__adapt_uv_read_anew((const uv_stream_t *)(const void *)handle);
-	if (!one)
-		return;
+	const uv_stream_t *stream = (const void *)handle;
+	struct stopped *one = find(stream);
 	uv_os_fd_t fd;
 
+	thrum__adapt_uv_read_anew(stream);
+	if (!one)
+		return;
 	if (one->task && one->process == own_pid())
 		thrum_task_resolve(one->task);
 	if (one->is_left && real_uv_fileno(NULL)(handle, &fd) == 0)

@@ -260,8 +260,10 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 	uint64_t repeat = real_uv_timer_get_repeat(CALLER)(handle);
 	int result = real_uv_timer_again(CALLER)(handle);
 
-	if (result == 0 && repeat > 0 && thrum__adapt_uv_begin(CALLER))
+	if (result == 0 && repeat > 0 && thrum__adapt_uv_begin(CALLER)) {
 		tell_due(handle, repeat);
+		thrum__adapt_loop_timer_started(handle);
+	}
 	return result;
 }
 

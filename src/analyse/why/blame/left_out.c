@@ -2,8 +2,7 @@
 /*
  * Tells who left out a signal, where little else is known. A run of a callback: its like gave one in each
  * run, and somebody has waited for the condition since before that run. Or a thread that ended on a short
- * way: all others like it took the condition's lock where such conditions are signalled. The page doesn't
- * ask for this: it has no room for the search.
+ * way: all others like it took the condition's lock where such conditions are signalled.
  */
 #include "analyse/graph.h"
 #include "analyse/why/blame/blame.h"
@@ -196,25 +195,35 @@ static const struct thrum__step *guessed_wait(const struct thrum__finding *findi
 	return finding->step_count > 1 && last->kind == THRUM__STEP_WAITS_FOR ? last : NULL;
 }
 
+/* Makes a step of the only thread that ended on another way than at least so many. */
+static bool tell_way(const struct thrum__model *model, const struct source *source, uint32_t least,
+	int kind, struct thrum__step *step)
+{
+	struct ways ways = look_at_ways(model, source);
+
+	if (ways.short_ones != 1 || ways.usual < least || ways.edge == THRUM__NONE)
+		return false;
+	*step = (struct thrum__step){.kind = (uint8_t)kind,
+		.task = ways.task,
+		.other = source->condition,
+		.time = THRUM__TASK(model, ways.task, end),
+		.edge = ways.edge,
+		.more = ways.usual};
+	return true;
+}
+
 /* Finds the only thread that ended on a short way since a wait began. */
 static bool find_short_way(const struct thrum__model *model, uint32_t lock,
 	const struct thrum__step *wait, struct thrum__step *step)
 {
 	struct source source = {.condition = wait->other, .lock = lock};
-	struct ways ways;
+	struct thrum__step found;
 
-	if (!find_source(model, &source) || !thrum__model_has_row(&model->tasks, source.sample))
+	if (!find_source(model, &source) || !thrum__model_has_row(&model->tasks, source.sample) ||
+		!tell_way(model, &source, USUAL_MIN, THRUM__STEP_SHORT_WAY, &found) ||
+		found.time <= wait->time)
 		return false;
-	ways = look_at_ways(model, &source);
-	if (ways.short_ones != 1 || ways.usual < USUAL_MIN || ways.edge == THRUM__NONE ||
-		THRUM__TASK(model, ways.task, end) <= wait->time)
-		return false;
-	*step = (struct thrum__step){.kind = THRUM__STEP_SHORT_WAY,
-		.task = ways.task,
-		.other = source.condition,
-		.time = THRUM__TASK(model, ways.task, end),
-		.edge = ways.edge,
-		.more = ways.usual};
+	*step = found;
 	return true;
 }
 
@@ -224,7 +233,6 @@ static bool find_early_end(const struct thrum__model *model, uint32_t lock,
 {
 	uint32_t first = finding->steps[0].edge;
 	struct source source = {.condition = finding->steps[0].other, .lock = lock};
-	struct ways ways;
 
 	for (unsigned i = 0; i + 1 < finding->step_count; i++)
 		if (!thrum__model_has_row(&model->edges, finding->steps[i].edge) ||
@@ -232,18 +240,8 @@ static bool find_early_end(const struct thrum__model *model, uint32_t lock,
 			thrum__model_edge_place(model, finding->steps[i].edge) !=
 				thrum__model_edge_place(model, first))
 			return false;
-	if (!note_signal(model, &source, first))
-		return false;
-	ways = look_at_ways(model, &source);
-	if (ways.short_ones != 1 || ways.usual < EARLY_MIN || ways.edge == THRUM__NONE)
-		return false;
-	*step = (struct thrum__step){.kind = THRUM__STEP_SHORT_TURN,
-		.task = ways.task,
-		.other = source.condition,
-		.time = THRUM__TASK(model, ways.task, end),
-		.edge = ways.edge,
-		.more = ways.usual};
-	return true;
+	return note_signal(model, &source, first) &&
+		tell_way(model, &source, EARLY_MIN, THRUM__STEP_SHORT_TURN, step);
 }
 
 /* Names the thread that left early, in the place of all that took the lock. Returns whether there is one. */

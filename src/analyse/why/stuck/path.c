@@ -211,30 +211,6 @@ static bool leads_back(struct thrum__search *search, uint32_t task, bool *is_clo
 	return true;
 }
 
-/* The index of the first of several that could serve an object, if all of them wait for the path itself; or
- * servers->count. */
-static unsigned closing_server(struct thrum__search *search, uint32_t object,
-	const struct thrum__why_servers *servers, bool *is_closed)
-{
-	const struct thrum__model *model = search->model;
-	unsigned first = servers->count;
-
-	for (unsigned i = 0; i < servers->count; i++) {
-		uint32_t task = servers->task[i];
-		struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
-			task);
-
-		if (!thrum__analyse_task_is_pending(model, task) ||
-			(waits.count > 0 && waits.waits[0].on == object &&
-				thrum__why_is_blocked(model, task, &waits.waits[0])))
-			continue;
-		if (!leads_back(search, task, is_closed))
-			return servers->count;
-		first = first < servers->count ? first : i;
-	}
-	return first;
-}
-
 /* Sets *waits to those of a task that is blocked, and isn't the waiter; returns false if there are none. */
 static bool blocked_waits(const struct thrum__search *search, uint32_t task, uint32_t waiter,
 	struct thrum__analyse_waits *waits)
@@ -242,6 +218,28 @@ static bool blocked_waits(const struct thrum__search *search, uint32_t task, uin
 	*waits = thrum__analyse_graph_waits(&search->graph, task);
 	return task != waiter && waits->count > 0 &&
 		thrum__why_is_blocked(search->model, task, &waits->waits[0]);
+}
+
+/* The index of the first of several that could serve an object, if all of them wait for the path itself; or
+ * servers->count. */
+static unsigned closing_server(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers, bool *is_closed)
+{
+	unsigned first = servers->count;
+
+	for (unsigned i = 0; i < servers->count; i++) {
+		uint32_t task = servers->task[i];
+		struct thrum__analyse_waits waits;
+
+		if (!thrum__analyse_task_is_pending(search->model, task) ||
+			(blocked_waits(search, task, THRUM__NONE, &waits) &&
+				waits.waits[0].on == object))
+			continue;
+		if (!leads_back(search, task, is_closed))
+			return servers->count;
+		first = first < servers->count ? first : i;
+	}
+	return first;
 }
 
 /* Whether all that may serve an object wait for one other. Sets *on to that. */
@@ -310,7 +308,7 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 		return false;
 	if (!blocked_waits(search, servers.task[i], waiter, &waits))
 		return false;
-	path->is_closed |= is_closed;
+	path->is_closed |= is_closed && closing < servers.count;
 	link->also = able - 1;
 	link->wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],
