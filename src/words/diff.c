@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Sentences on the differences of two recordings. */
 #include "words/diff.h"
+
+#include <string.h>
+
 #include "analyse/graph.h"
 
 #include "words/sentence.h"
@@ -91,7 +94,16 @@ static void put_times(struct thrum__words_sentence *s, uint32_t count)
 	thrum__words_put(s, " of them)");
 }
 
-/* Writes by what the tasks became slower: "; 95 ms more waiting for lock › holder". */
+/* Writes " in fetch" if the place of a wait is known, and its function. */
+static void put_function(struct thrum__words_sentence *s, const struct thrum_trace_site *site)
+{
+	if (!site || !site->function || !*site->function)
+		return;
+	thrum__words_put(s, " in ");
+	thrum__words_put_name(s, site->function, strlen(site->function));
+}
+
+/* Writes by what the tasks became slower: "; 95 ms more waiting in fetch for lock › holder". */
 static void put_change(struct thrum__words_sentence *s, const struct thrum__comparison *c,
 	const struct thrum__difference *d)
 {
@@ -107,8 +119,11 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 		i = paths->frames[i].parent)
 		if (paths->frames[i].doing == THRUM__DOING_RUNS && count < THRUM__STACK_DEPTH)
 			frames[count++] = i;
-	if (count > 0)
-		thrum__words_put(s, "waiting for ");
+	if (count > 0) {
+		thrum__words_put(s, "waiting");
+		put_function(s, d->by_site);
+		thrum__words_put(s, " for ");
+	}
 	for (uint32_t i = count; i-- > 0;) {
 		size_t size;
 		const char *name = thrum__slow_frame_name(paths, frames[i], &size);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "document_helper.h"
+#include "read/read.h"
 #include "story.h"
 
 static const char good[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
@@ -22,14 +23,40 @@ static const char bad[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
 			  "100 signal 1 3\n200 wait 2 3\n500 resolve 1 1\n";
 static const char other[] = "0 create - 1 thread\n0 label 1 \"else\n0 switch 1\n";
 
+static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, unsigned number)
+{
+	static const struct thrum_trace_site place = {"a.c", "load", 1};
+
+	(void)trace;
+	return number == 1 ? &place : NULL;
+}
+
+/* All waits of the lines begin in one place. */
+static struct thrum__model *make_model(const char *lines)
+{
+	static const struct thrum__read_format format = {.site = get_site};
+	static const struct thrum_trace trace = {.format = &format};
+	struct thrum__model *m;
+	struct story story;
+
+	story_init(&story, lines);
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	for (size_t i = 0; i < story.count; i++) {
+		story.events[i].site = story.events[i].type == THRUM_EVENT_WAIT;
+		assert_int_equal(thrum__model_append_from(m, &trace, &story.events[i], 1), 0);
+	}
+	story_finish(&story);
+	return m;
+}
+
 static void show(const char *first, const char *second, struct thrum__document *document,
 	struct thrum__model *models[2])
 {
 	static const char *const names[] = {"a.thrum", "b.thrum"};
 	struct thrum__comparison comparison;
 
-	models[0] = story_model(first, false);
-	models[1] = story_model(second, false);
+	models[0] = make_model(first);
+	models[1] = make_model(second);
 	assert_int_equal(thrum__diff_make(models[0], models[1], &comparison), 0);
 	assert_int_equal(thrum__document_diff(&comparison, names, document), 0);
 	document_check(document, models[0]);
@@ -95,11 +122,31 @@ static void no_differences(void **state)
 	finish(&document, models);
 }
 
+/* A page waits for the disk, in BAD for longer. */
+#define PAGE_UNTIL(time) \
+	"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"page\n" \
+	"20 create 2 3 request\n20 label 3 \"disk\n20 wait 2 3\n" time " resolve 1 3\n" time \
+	" resolve 1 2\n"
+
+static void a_longer_wait_has_its_function(void **state)
+{
+	struct thrum__document document = {0};
+	struct thrum__model *models[2];
+
+	(void)state;
+	show(PAGE_UNTIL("2000000"), PAGE_UNTIL("80000020"), &document, models);
+	assert_non_null(strstr(document_show(&document),
+		"“page” (task): slower in BAD: it took 80 ms, in GOOD 2 ms; 78 ms more waiting in "
+		"load for “disk”"));
+	finish(&document, models);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lost_signal),
 		cmocka_unit_test(no_differences),
+		cmocka_unit_test(a_longer_wait_has_its_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

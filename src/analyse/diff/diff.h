@@ -95,6 +95,7 @@ struct thrum__difference {
 	int64_t extra;
 	uint32_t by_frame, by_task;
 	uint8_t by_doing;
+	const struct thrum_trace_site *by_site; /* where BAD's example waits so, or NULL */
 	int64_t by_time[THRUM__SIDES];
 	int64_t weight;   /* private: the ns that it explains */
 	uint8_t explains; /* percent of what the tasks of `slowest` took more; 0: not known */

@@ -15,9 +15,9 @@
 /* The parts of two paths that have the same place in the tree of frames and do the same. */
 struct change {
 	int64_t time[THRUM__SIDES];
-	uint32_t frame;  /* in BAD's paths; NONE: only GOOD has it */
-	uint32_t task;   /* in BAD: of the longest part */
-	int64_t longest; /* ns of that part */
+	uint32_t frame;        /* in BAD's paths; NONE: only GOOD has it */
+	uint32_t task;         /* in BAD: of the longest part */
+	int64_t longest, from; /* of that part: its ns and its beginning */
 	uint8_t doing;
 };
 
@@ -87,6 +87,7 @@ static int add_path(struct changes *c, const struct thrum__paths *paths, int sid
 			(change->frame == THRUM__NONE || length > change->longest)) {
 			change->frame = part->frame;
 			change->longest = length;
+			change->from = part->from;
 			change->task = part->doing >= THRUM__DOING_READY ? part->other : part->task;
 		}
 	}
@@ -130,7 +131,8 @@ static int64_t growth_of(const struct change *change)
 }
 
 /* Notes the greatest change in a difference. */
-static void note_change(struct thrum__difference *d, const struct changes *c)
+static void note_change(struct thrum__difference *d, const struct changes *c,
+	const struct thrum__paths *bad)
 {
 	const struct change *most = NULL;
 
@@ -142,6 +144,7 @@ static void note_change(struct thrum__difference *d, const struct changes *c)
 	d->by_frame = most->frame;
 	d->by_task = most->task;
 	d->by_doing = most->doing;
+	d->by_site = thrum__slow_wait_site(bad, d->side[THRUM__BAD].task, most->from);
 	for (int side = 0; side < THRUM__SIDES; side++)
 		d->by_time[side] = most->time[side];
 }
@@ -352,7 +355,7 @@ static int compare_paths(struct thrum__comparison *comparison)
 				return -THRUM_E_MEMORY;
 		if (find_changes(comparison, d, &changes) < 0)
 			return -THRUM_E_MEMORY;
-		note_change(d, &changes);
+		note_change(d, &changes, &comparison->paths[THRUM__BAD]);
 		free_changes(&changes);
 	}
 	return 0;

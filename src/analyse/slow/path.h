@@ -117,6 +117,11 @@ void thrum__slow_paths_finish(struct thrum__paths *);
  * valid until the next path is made. */
 const char *thrum__slow_frame_name(const struct thrum__paths *, uint32_t frame, size_t *size);
 
+/* The place in the program where the wait began that a task was in at this time, its last one until then;
+ * NULL when it is unknown. Valid as long as the model. O(log of the task's waits). */
+const struct thrum_trace_site *thrum__slow_wait_site(const struct thrum__paths *, uint32_t task,
+	int64_t time);
+
 /* Whether a frame's tasks are locks or semaphores. */
 bool thrum__slow_frame_is_lock(const struct thrum__paths *, uint32_t frame);
 

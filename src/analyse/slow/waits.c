@@ -46,6 +46,17 @@ uint32_t thrum__slow_ended_by(const struct thrum__slow_walk *walk, uint32_t task
 	return act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
 }
 
+const struct thrum_trace_site *thrum__slow_wait_site(const struct thrum__paths *paths,
+	uint32_t task, int64_t time)
+{
+	const struct thrum__slices *waits = &paths->waits;
+	uint32_t i = thrum__slow_rows_before(paths->model, waits, task,
+		time < INT64_MAX ? time + 1 : time, thrum__slow_edge_time);
+
+	return i == waits->first[task] ? NULL
+				       : thrum__model_edge_site(paths->model, waits->rows[i - 1]);
+}
+
 /* ---- The end of a wait --------------------------------------------------------------------- */
 
 /* The time at which `task` got the object after `since`, by a read or by taking it; OPEN: not by
