@@ -13,9 +13,9 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || tools/setup wasm
 
 make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
-# The page has to be small: this takes a tenth off the module. Of the functions with one caller only small
-# ones are inlined, as the module is packed better then. The stack lies lowest, so that its last
-# KiB, which a program needs only just before it overflows, counts as unused.
+# The page has to be small: this takes a tenth off the module. A function with one caller is inlined only
+# if it is small, as the module is packed better then. The stack lies lowest, so that its last KiB, which
+# a program needs only just before it overflows, counts as unused.
 if command -v wasm-opt >/dev/null; then
 	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz -Oz \
 		--one-caller-inline-max-function-size=100 --always-inline-max-function-size=4 \
