@@ -197,13 +197,13 @@ static int convert_part(const struct command *command, const struct convert_opti
 /* These ways take a single file. */
 static int tell_others(const char *recording)
 {
-	struct relatives run;
+	struct thrum__source_run run;
 	int status = relatives_find(recording, &run);
 
 	if (status == STATUS_OK && run.count > 1)
 		complain("%s is written without %d more of the same run: %s.PID", recording,
 			run.count - 1, recording);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	return status;
 }
 

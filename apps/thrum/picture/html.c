@@ -193,7 +193,7 @@ static int open_sources(struct html *html, char **arguments, int count)
 {
 	const struct html_options *options = &html->options;
 	bool is_done = false, is_whole = times_are_all(&options->times) && !options->as.pair;
-	struct relatives run = {NULL, 0};
+	struct thrum__source_run run = {NULL, 0, 0};
 	int status = is_whole ? relatives_of(arguments, count, &run) : STATUS_OK;
 
 	if (run.count > 0) {
@@ -206,7 +206,7 @@ static int open_sources(struct html *html, char **arguments, int count)
 		status = input_check_beside(html->command, count);
 	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
 		status = open_source(html, arguments[i]);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	if (status == STATUS_OK && options->as.pair)
 		status = open_source(html, options->as.pair);
 	return status;

@@ -104,7 +104,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 {
 	const char *arguments[INPUTS_MAX + 8] = {VIEWER};
 	struct view_options options = {.as = {.as = -1}};
-	struct relatives run = {NULL, 0};
+	struct thrum__source_run run = {NULL, 0, 0};
 	char *state;
 	size_t count = 1;
 	bool is_one;
