@@ -480,9 +480,9 @@ const struct command command_html = {
 		"Others can open it as it is. Recordings TRACE.PID of the same run are read with\n"
 		"TRACE. Several other traces are one if messages go between them, else they stand\n"
 		"one above the other on one scale of time. Traces of which only a part is kept\n"
-		"are never one: messages at other times tell how far clocks are apart. The\n"
-		"part after # of the page's address says what it shows, so that a copied link\n"
-		"shows the same. An older FILE is replaced, but never a trace or a symbolic link.",
+		"are never one: messages at other times tell how far clocks are apart. The part\n"
+		"after # of the page's address says what it shows, so that a copied link shows\n"
+		"the same. An older FILE is replaced, but never a trace or a symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"
