@@ -2,7 +2,8 @@
 # The core of the page as one wasm32 module, FOLDER/core.wasm, and the module that unpacks it,
 # FOLDER/unlzma.wasm: see tools/wasm.sh, which calls this.
 # What runs for each event, each item of a frame or each row is compiled to be fast (-O2 would be
-# no faster), the rest to be small.
+# no faster), the rest to be small: clang inlines no functions there by itself, as those that stay apart have
+# more in common, so that LZMA packs them better.
 HOT = $(addprefix src/base/,array.c keys.c sort.c) \
 	$(addprefix src/read/thrum/,decode.c lane.c merge.c) \
 	$(addprefix src/model/,append.c forget.c ids.c lanes.c model.c rows.c strings.c tasks.c) \
@@ -34,6 +35,6 @@ $(FOLDER)/core.wasm: $(OBJECTS)
 
 $(FOLDER)/%.o: %.c tools/wasm.mk
 	@mkdir -p $(@D)
-	clang $(FLAGS) $(if $(filter $(HOT),$<),-Os,-Oz) -MMD -MP -c $< -o $@
+	clang $(FLAGS) $(if $(filter $(HOT),$<),-Os,-Oz -fno-inline-functions) -MMD -MP -c $< -o $@
 
 -include $(OBJECTS:.o=.d)

@@ -13,10 +13,12 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || tools/setup wasm
 
 make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
-# The page has to be small: this takes a tenth off the module. The stack lies lowest, so that its last
-# KiB, which a program needs only just before it overflows, counts as unused.
+# The page has to be small: this takes a tenth off the module. A function with one caller is inlined only
+# if it is small, as the module is packed better then. The stack lies lowest, so that its last KiB, which
+# a program needs only just before it overflows, counts as unused.
 if command -v wasm-opt >/dev/null; then
-	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz \
+	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz -Oz \
+		--one-caller-inline-max-function-size=100 --always-inline-max-function-size=4 \
 		--enable-sign-ext --enable-nontrapping-float-to-int --enable-bulk-memory \
 		"$folder/core.wasm" -o "$folder/core.wasm"
 else

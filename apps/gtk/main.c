@@ -53,12 +53,14 @@ static char *path_of(GApplicationCommandLine *line, const char *argument)
 	return path ? path : g_strdup(argument);
 }
 
-static AppTrace *open_trace(GApplicationCommandLine *line, const char *argument)
+static AppTrace *open_trace(GApplicationCommandLine *line, const char *argument, bool is_alone)
 {
 	g_autofree char *path = path_of(line, argument);
 	int pid = pid_of(argument);
 
-	return pid ? app_trace_new_of_process(pid) : app_trace_new(path);
+	if (pid)
+		return app_trace_new_of_process(pid);
+	return is_alone ? app_trace_new_of_run(path) : app_trace_new(path);
 }
 
 /* Opens all as one trace. */
@@ -87,6 +89,7 @@ static int on_command_line(GApplication *application, GApplicationCommandLine *l
 
 	g_variant_dict_lookup(options, G_OPTION_REMAINING, "^a&ay", &files);
 	g_variant_dict_lookup(options, "state", "&s", &state);
+	bool is_alone = files && !files[1] && !g_variant_dict_contains(options, "stacked");
 	bool is_one = files && g_variant_dict_contains(options, "together");
 
 	for (char **file = files; file && *file && !(is_one && window); file++) {
@@ -95,7 +98,8 @@ static int on_command_line(GApplication *application, GApplicationCommandLine *l
 		if (!add)
 			window = APP_WINDOW(app_window_new(GTK_APPLICATION(application)));
 		app_window_open(window,
-			is_one ? open_together(line, files) : open_trace(line, *file), add);
+			is_one ? open_together(line, files) : open_trace(line, *file, is_alone),
+			add);
 		if (state)
 			app_window_set_state(window, state);
 		gtk_window_present(GTK_WINDOW(window));

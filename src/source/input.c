@@ -211,16 +211,6 @@ const char *thrum__source_name(const char *place)
 	return at ? at + 1 : name;
 }
 
-bool thrum__source_are_of_run(const char *const *files, size_t count)
-{
-	size_t size = strlen(files[0]);
-
-	for (size_t i = 1; i < count; i++)
-		if (strncmp(files[i], files[0], size) != 0 || files[i][size] != '.')
-			return false;
-	return true;
-}
-
 int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

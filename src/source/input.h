@@ -9,10 +9,11 @@
  * Nothing here decodes events; read/ and format/ do.
  *
  * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written, ahead/ahead.c
- * reads a trace in a second thread.
+ * reads a trace in a second thread, run/run.c finds the recordings of one run.
  *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records, ahead/ahead.h, segment.h, zstd.h and switches/switches.h, which listens to the scheduler.
+ * program records, ahead/ahead.h, run/run.h, segment.h, zstd.h and switches/switches.h, which listens
+ * to the scheduler.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
@@ -49,8 +50,6 @@ int thrum__source_open(const char *file, struct thrum__input *input, struct thru
 bool thrum__source_is_place(const char *name);
 /* Returns a trace's name without folders, and without the user and the password of an address. */
 const char *thrum__source_name(const char *);
-/* Whether all other files are FILE.PID, where the first is FILE. At least one file. */
-bool thrum__source_are_of_run(const char *const *files, size_t count);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);

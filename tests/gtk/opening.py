@@ -162,4 +162,22 @@ def takes_what_is_dropped(desktop):
     is_quiet(viewer)
 
 
-driver.run([cancels, shows_coarse_pictures, finds_later, opens_by_uri, takes_what_is_dropped])
+def opens_the_whole_run(desktop):
+    """A file is opened with those of the processes that its program forked, as by the command."""
+    file = os.path.join(desktop.folder, "family.thrum")
+    subprocess.run([os.environ["THRUM"], "record", "-o", file, "--",
+                    program("tests", "adapt", "programs", "relatives"), "ring", "fine"],
+                   stderr=subprocess.DEVNULL, check=True)
+    name = "family.thrum + 3 more"
+    viewer = desktop.view()
+    drop(viewer, file, "it is opened", lambda window: window.is_seen("picture") and
+         name in window.title)
+    viewer.end()
+    viewer = desktop.view(file)
+    viewer.wait_shown()
+    check(name in viewer.window().title, viewer.window().title)
+    is_quiet(viewer)
+
+
+driver.run([cancels, shows_coarse_pictures, finds_later, opens_by_uri, takes_what_is_dropped,
+            opens_the_whole_run])

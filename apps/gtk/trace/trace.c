@@ -12,6 +12,7 @@
 #include "port/port.h"
 #include "source/ahead/ahead.h"
 #include "source/input.h"
+#include "source/run/run.h"
 #include "trace/words.h"
 
 #define PROGRESS_MS 200 /* each time the coarse picture is painted, which takes time from reading */
@@ -429,7 +430,7 @@ static char *name_together(const char *const *files)
 	g_autofree char *first = g_filename_display_basename(files[0]);
 	guint count = g_strv_length((char **)files);
 
-	if (count > 2 && thrum__source_are_of_run(files, count))
+	if (count > 2 && thrum__source_are_named_as_run(files, count))
 		return g_strdup_printf("%s + %u more", first, count - 1);
 	for (; *files; files++) {
 		g_autofree char *part = g_filename_display_basename(*files);
@@ -447,6 +448,25 @@ AppTrace *app_trace_new_together(const char *const *files)
 	self->name = name_together(files);
 	start_reading(self);
 	return self;
+}
+
+AppTrace *app_trace_new_of_run(const char *file)
+{
+	struct thrum__source_run run = {NULL, 0, 0};
+	g_autoptr(GPtrArray) files = g_ptr_array_new();
+	AppTrace *trace;
+
+	/* Without memory for that, the file alone is opened. */
+	if (thrum__source_run_find(file, &run) < 0 || run.count < 2) {
+		trace = app_trace_new(file);
+	} else {
+		for (int i = 0; i < run.count; i++)
+			g_ptr_array_add(files, run.paths[i]);
+		g_ptr_array_add(files, NULL);
+		trace = app_trace_new_together((const char *const *)files->pdata);
+	}
+	thrum__source_run_free(&run);
+	return trace;
 }
 
 AppTrace *app_trace_again(AppTrace *self)

@@ -37,6 +37,8 @@ AppTrace *app_trace_new(const char *file);   /* starts reading at once */
 AppTrace *app_trace_new_of_process(int pid); /* the recording that this process writes */
 /* Several recordings as one trace; NULL ends the files. */
 AppTrace *app_trace_new_together(const char *const *files);
+/* A file, as one trace with the others of its run (source/run/run.h). */
+AppTrace *app_trace_new_of_run(const char *file);
 AppTrace *app_trace_again(AppTrace *); /* reads a trace anew, from its files */
 void app_trace_cancel(AppTrace *);
 const char *app_trace_file(AppTrace *); /* NULL: unknown yet, or there are several */

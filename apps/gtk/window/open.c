@@ -486,6 +486,8 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 
 void window_open_files(AppWindow *window, GListModel *files, bool add)
 {
+	bool is_alone = g_list_model_get_n_items(files) == 1;
+
 	/* One too many shows the message about the limit. Thousands need not all be started. */
 	for (unsigned i = 0; i < MIN(g_list_model_get_n_items(files), THRUM__STAGE_MAX + 1); i++) {
 		g_autoptr(GFile) file = g_list_model_get_item(files, i);
@@ -495,7 +497,8 @@ void window_open_files(AppWindow *window, GListModel *files, bool add)
 			window_fail(window, "Only local files can be opened.");
 			continue;
 		}
-		app_window_open(window, app_trace_new(path), add);
+		app_window_open(window, is_alone ? app_trace_new_of_run(path) : app_trace_new(path),
+			add);
 		add = true;
 	}
 }

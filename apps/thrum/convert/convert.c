@@ -197,13 +197,13 @@ static int convert_part(const struct command *command, const struct convert_opti
 /* These ways take a single file. */
 static int tell_others(const char *recording)
 {
-	struct relatives run;
+	struct thrum__source_run run;
 	int status = relatives_find(recording, &run);
 
 	if (status == STATUS_OK && run.count > 1)
 		complain("%s is written without %d more of the same run: %s.PID", recording,
 			run.count - 1, recording);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	return status;
 }
 
@@ -234,14 +234,7 @@ static int run_convert(const struct command *command, int argc, char **argv)
 static const struct option options_of_convert[] = {
 	{"to", 't', OPTION_CHOICE, offsetof(struct convert_options, to), NULL,
 		"ctf|perfetto|chrome|speedscope|otlp|otlp-json|pprof|recording",
-		"ctf: a Common Trace Format directory (the default);\n"
-		"perfetto: for ui.perfetto.dev and trace_processor;\n"
-		"chrome: JSON for chrome://tracing and the like;\n"
-		"speedscope: JSON for speedscope.app;\n"
-		"otlp, otlp-json: spans for OpenTelemetry's\n"
-		"collector, Jaeger and the like;\n"
-		"pprof: a profile for go tool pprof;\n"
-		"recording: a recording, for a part of one"},
+		"the format, as explained above (default: ctf)"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
 		"write a recording instead, with the names and lines\n"
 		"of its functions, for machines that lack the\n"
@@ -258,18 +251,34 @@ const struct command command_convert = {
 	.max = 2,
 	.options = options_of_convert,
 	.reads_traces = true,
-	.more = "TRACE is a recording; with --to and without times any trace, also a bundle.\n"
-		"Then recordings TRACE.PID of the same run are read with TRACE.\n"
-		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
-		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
-		"no place for remembered tasks: those whose events were overwritten.\n"
-		"FILE is for --to and --symbols; - is standard output. Perfetto's and Chrome's\n"
-		"formats get tasks, runs, spans, flows and counters, Perfetto's also log lines,\n"
-		"tags and gaps; speedscope's the runs of each lane, below the tasks that made\n"
-		"theirs, with the spans within them. In OpenTelemetry's each task is a span: a\n"
-		"trace begins with a task that should resolve, and goes on where its messages go\n"
-		"(see man thrum). A program that knows nothing of thrum has addresses in its\n"
-		"recording. --symbols looks up their names in the program's files.",
+	.more = "TRACE is a recording. With --to and without times it may be any trace, also a\n"
+		"bundle; recordings TRACE.PID of the same run are then read with TRACE.\n"
+		"\n"
+		"Formats of viewers, in FILE:\n"
+		"  perfetto    for ui.perfetto.dev and trace_processor: tasks, runs, spans,\n"
+		"              flows, counters, log lines, tags and gaps\n"
+		"  chrome      JSON for chrome://tracing and the like: the same, but without log\n"
+		"              lines, tags and gaps\n"
+		"  speedscope  JSON for speedscope.app: the runs of each lane, below the tasks\n"
+		"              that made theirs, with the spans within them\n"
+		"  pprof       a profile for go tool pprof\n"
+		"\n"
+		"Spans for OpenTelemetry's collector, Jaeger and the like, in FILE:\n"
+		"  otlp        each task is a span. A trace begins with a task that should\n"
+		"              resolve, and goes on where its messages go (see man thrum)\n"
+		"  otlp-json   the same as JSON\n"
+		"\n"
+		"A Common Trace Format directory, for babeltrace2, Trace Compass and others:\n"
+		"  ctf         DIR must not exist, or must be empty. It gets one file for each\n"
+		"              lane, and a file `metadata`. There is no place for remembered\n"
+		"              tasks: those whose events were overwritten\n"
+		"\n"
+		"A recording, in FILE:\n"
+		"  recording   a copy, or a part of TRACE with --start, --end or --duration\n"
+		"  --symbols   a copy that names the functions. TRACE has only addresses if its\n"
+		"              program knows nothing of thrum\n"
+		"\n"
+		"FILE may be -, standard output.",
 	.examples = "thrum convert --to=perfetto server.thrum server.pftrace\n"
 		    "thrum convert --to=otlp shop.thrums - | curl --data-binary @- \\\n"
 		    "  -H 'Content-Type: application/x-protobuf' http://localhost:4318/v1/traces\n"

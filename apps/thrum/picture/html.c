@@ -193,7 +193,7 @@ static int open_sources(struct html *html, char **arguments, int count)
 {
 	const struct html_options *options = &html->options;
 	bool is_done = false, is_whole = times_are_all(&options->times) && !options->as.pair;
-	struct relatives run = {NULL, 0};
+	struct thrum__source_run run = {NULL, 0, 0};
 	int status = is_whole ? relatives_of(arguments, count, &run) : STATUS_OK;
 
 	if (run.count > 0) {
@@ -206,7 +206,7 @@ static int open_sources(struct html *html, char **arguments, int count)
 		status = input_check_beside(html->command, count);
 	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
 		status = open_source(html, arguments[i]);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	if (status == STATUS_OK && options->as.pair)
 		status = open_source(html, options->as.pair);
 	return status;
@@ -480,9 +480,9 @@ const struct command command_html = {
 		"Others can open it as it is. Recordings TRACE.PID of the same run are read with\n"
 		"TRACE. Several other traces are one if messages go between them, else they stand\n"
 		"one above the other on one scale of time. Traces of which only a part is kept\n"
-		"are never one: messages at other times tell how far clocks are apart. The\n"
-		"part after # of the page's address says what it shows, so that a copied link\n"
-		"shows the same. An older FILE is replaced, but never a trace or a symbolic link.",
+		"are never one: messages at other times tell how far clocks are apart. The part\n"
+		"after # of the page's address says what it shows, so that a copied link shows\n"
+		"the same. An older FILE is replaced, but never a trace or a symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"

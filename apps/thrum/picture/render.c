@@ -62,7 +62,7 @@ static int add_trace(struct render *render, const char *argument)
 static int join_traces(struct render *render, int argc, char **argv)
 {
 	struct input *input = &render->loads[0].input;
-	struct relatives run;
+	struct thrum__source_run run;
 	int status;
 
 	if (render->options.align || render->options.as.pair)
@@ -72,7 +72,7 @@ static int join_traces(struct render *render, int argc, char **argv)
 		status = input_open_all(render->command, run.paths, run.count, true, input);
 	else if (status == STATUS_OK && argc > 1)
 		status = input_join(render->command, argv, argc, render->options.together, input);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	return status;
 }
 

@@ -104,7 +104,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 {
 	const char *arguments[INPUTS_MAX + 8] = {VIEWER};
 	struct view_options options = {.as = {.as = -1}};
-	struct relatives run = {NULL, 0};
+	struct thrum__source_run run = {NULL, 0, 0};
 	char *state;
 	size_t count = 1;
 	bool is_one;
@@ -181,9 +181,9 @@ const struct command command_view = {
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records. The window follows a trace that a program still writes. Recordings\n"
-		"TRACE.PID of the same run are read with TRACE. Several other traces\n"
-		"are one if messages go between them, else they get a window each. The program\n"
-		"thrum-gtk shows them; its key ? lists all keys.",
+		"TRACE.PID of the same run are read with TRACE. Several other traces are one if\n"
+		"messages go between them, else they get a window each. The program thrum-gtk\n"
+		"shows them; its key ? lists all keys.",
 	.examples = "thrum view server.thrum\n"
 		    "thrum view 4711\n"
 		    "thrum view --stacked good.ctf bad.ctf",

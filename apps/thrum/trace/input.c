@@ -131,7 +131,8 @@ static void name_together(char *const *arguments, int count, char *to, size_t si
 	size_t used = 0;
 
 	*to = '\0';
-	if (count > 2 && thrum__source_are_of_run((const char *const *)arguments, (size_t)count)) {
+	if (count > 2 &&
+		thrum__source_are_named_as_run((const char *const *)arguments, (size_t)count)) {
 		snprintf(to, size, "%s + %d more", thrum__source_name(arguments[0]), count - 1);
 		return;
 	}
@@ -183,7 +184,7 @@ int input_join(const struct command *command, char *const *arguments, int count,
 	}
 	name_together(arguments, count, input->path, sizeof input->path);
 	if (status == STATUS_OK && !has_pipe && !is_together)
-		is_together = relatives_are(files, count);
+		is_together = thrum__source_are_of_run(files, count);
 	if (status == STATUS_OK && has_pipe && is_together)
 		status = complain_usage(command, "standard input can't be one of several traces");
 	else if (status == STATUS_OK && !has_pipe)

@@ -236,7 +236,7 @@ int load_traces(const struct command *command, char *const *arguments, int count
 int load_runs(const struct command *command, char *const *arguments, int count, bool is_together,
 	struct load *load)
 {
-	struct relatives run = {NULL, 0};
+	struct thrum__source_run run = {NULL, 0, 0};
 	int status = STATUS_OK;
 
 	/* A trace that is read once more isn't told of again. */
@@ -247,7 +247,7 @@ int load_runs(const struct command *command, char *const *arguments, int count, 
 	if (status == STATUS_OK)
 		status = run.count > 0 ? load_traces(command, run.paths, run.count, true, load)
 				       : load_traces(command, arguments, count, is_together, load);
-	relatives_free(&run);
+	thrum__source_run_free(&run);
 	return status;
 }
 

@@ -49,40 +49,36 @@ static inline bool may_wait(int fd)
 		DESCRIPTOR_QUICK;
 }
 
+static inline bool is_of_sort(int fd, enum descriptor_sort sort)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) & sort;
+}
+
 /* Whether a call may wait whose descriptor is known. */
 static inline bool may_block(int fd)
 {
-	return (unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
-		DESCRIPTOR_SLOW;
+	return is_of_sort(fd, DESCRIPTOR_SLOW);
 }
 
 static inline bool is_of_pipe(int fd)
 {
-	return (unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
-		DESCRIPTOR_PIPE;
+	return is_of_sort(fd, DESCRIPTOR_PIPE);
 }
 
 static inline bool is_socket(int fd)
 {
-	return (unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
-		DESCRIPTOR_SOCKET;
+	return is_of_sort(fd, DESCRIPTOR_SOCKET);
 }
 
 static inline bool is_full(int fd)
 {
-	return (unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
-		DESCRIPTOR_FULL;
+	return is_of_sort(fd, DESCRIPTOR_FULL);
 }
 
 static inline bool is_of_tokens(int fd)
 {
-	return (unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
-		DESCRIPTOR_TOKENS;
+	return is_of_sort(fd, DESCRIPTOR_TOKENS);
 }
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it

@@ -9,7 +9,7 @@
  *	thrum__why_free(&findings);
  *
  *	finding.c          begins the searches, and sorts their findings
- *	cycles.c           deadlocks; lanes.c and asked.c help it
+ *	deadlock/          cycles of waits, lanes that are blocked, pools that wait for themselves
  *	contended.c        locks and semaphores for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
@@ -18,7 +18,7 @@
  *	late/turns.c       tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it, and blame/ tells who should have ended the wait
- *	slots.c            slots of a loop that were lost
+ *	losses/            what one run or turn left out, where nothing else explains a wait
  *	place.c            where in the program a step happened
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live

@@ -362,14 +362,14 @@ THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
-/* ---- Turns that were cut short (short_turns.c) ------------------------------------------------ */
+/* ---- Turns that were cut short (losses/short_turns.c) ----------------------------------------- */
 
 /* Finds the first turn of a thread since a time that doesn't come to a place where nearly all such turns take
  * a lock. Then sets all of the step but `other`. O(edges of the threads). */
 bool thrum__why_find_short_turn(const struct thrum__model *, uint32_t lock, int64_t since,
 	struct thrum__step *);
 
-/* ---- Losses, in the order in which they must run (blame/left_out.c, blame/drained.c, slots.c) --- */
+/* ---- Losses, in the order in which they must run (left_out.c, drained.c and slots.c in losses/) --- */
 
 /* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that.
  * O(events) if it asks the search first. */

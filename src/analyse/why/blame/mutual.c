@@ -4,7 +4,7 @@
  * would have to, and the only one that can is one that waits for a condition itself.
  */
 #include "analyse/why/blame/blame.h"
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 
 #define HOPS 4 /* waits that are followed to a task with a name */
 

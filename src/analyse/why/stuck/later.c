@@ -6,7 +6,7 @@
  * waits for an object for a limited time only: it goes on then, and most likely waits again, as one with
  * regular work.
  */
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
 #define SEEN_MAX 64

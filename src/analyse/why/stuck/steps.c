@@ -2,7 +2,7 @@
 /* Tells a path as the steps of a finding: the cause first, then those that wait behind it. */
 #include <string.h>
 
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */

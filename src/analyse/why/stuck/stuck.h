@@ -186,8 +186,8 @@ void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
 /* Adds the step of a task that failed meanwhile (steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 
-/* Puts the turn of a thread that left out its answer before a finding that but guesses, for left_out.c.
- * Returns whether there is one. O(edges of the threads that answer). */
+/* For losses/left_out.c: puts the turn of a thread that left out its answer before a finding that but
+ * guesses. Returns whether there is one. O(edges of the threads that answer). */
 bool thrum__why_add_unanswered(const struct thrum__model *, struct thrum__finding *);
 
 #endif

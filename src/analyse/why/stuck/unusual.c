@@ -140,36 +140,27 @@ static bool add_handed(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
-/* A task kept an item of the leaf that it should have put back. */
-static bool add_keeper(struct thrum__finding *finding, struct thrum__search *search,
+/* A task kept an item of the leaf that it should have put back, or took one that wasn't for it. */
+static bool add_taker(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t edge,
-		task = last ? thrum__why_keeper_at(search, path->leaf, last->task, &edge)
-			    : THRUM__NONE;
+	struct thrum__step *step;
+	uint32_t edge, task;
+	bool is_kept;
 
+	if (!last)
+		return false;
+	task = thrum__why_keeper_at(search, path->leaf, last->task, &edge);
+	is_kept = task != THRUM__NONE;
+	if (!is_kept)
+		task = thrum__why_stranger_at(search, path->leaf, last->task, &edge);
 	if (task == THRUM__NONE)
 		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
-				    THRUM__EDGE(search->model, edge, time), edge),
-		1);
-	return true;
-}
-
-/* A task took an item out of the leaf that wasn't for it. */
-static bool add_stranger(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t edge,
-		task = last ? thrum__why_stranger_at(search, path->leaf, last->task, &edge)
-			    : THRUM__NONE;
-
-	if (task == THRUM__NONE)
-		return false;
-	thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
+	step = thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
 		THRUM__EDGE(search->model, edge, time), edge);
+	if (is_kept)
+		thrum__why_set_more(step, 1);
 	return true;
 }
 
@@ -303,8 +294,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
 			add_steady_ender(finding, search, path) ||
-			add_handed(finding, search, path) || add_keeper(finding, search, path) ||
-			add_stranger(finding, search, path) || add_failed(finding, search, path) ||
-			add_leaver(finding, search, path) || add_untaken(finding, search, path) ||
-			add_logged(finding, search, path));
+			add_handed(finding, search, path) || add_taker(finding, search, path) ||
+			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
+			add_untaken(finding, search, path) || add_logged(finding, search, path));
 }

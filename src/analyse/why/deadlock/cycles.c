@@ -16,7 +16,7 @@
  */
 #include <stdlib.h>
 
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/parts.h"
 
 /* A target that is no node. */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
 #define LONG 100000000 /* ns; pools that are blocked for a shorter time are not suspicious */

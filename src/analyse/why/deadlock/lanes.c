@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Finds the task that a thread asked a loop to run, where the thread waits for that task's signal. It made
  * the task ready just before the wait, and tasks like that one gave all signals for which it waited there.
  */
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 
 #define LOOK_BACK 256 /* edges that are searched, from the latest back */
 #define BEFORE 16     /* edges of the waiter between its call and its wait */
