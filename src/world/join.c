@@ -6,7 +6,8 @@
 
 #include "world/merge.h"
 
-#define GOING_DOWN 500000000 /* ns that the rest of a run takes to exit once its program is killed */
+#define GOING_DOWN \
+	500000000 /* ns that the rest of a run takes to exit once its program is killed */
 
 static struct world *world_of(struct thrum_trace *trace)
 {

@@ -187,7 +187,8 @@ static int ending_of_run(int ending, int other, uint32_t later_ms)
 	}
 	trace = join(two, 2, 0);
 	found = thrum_trace_info(trace)->ending;
-	assert_int_equal(thrum_trace_info(trace)->ending_code, found == THRUM_ENDING_KILLED ? 9 : 0);
+	assert_int_equal(thrum_trace_info(trace)->ending_code,
+		found == THRUM_ENDING_KILLED ? 9 : 0);
 	assert_int_equal(thrum_trace_info(trace)->end, (1000 + later_ms) * INT64_C(1000000));
 	thrum_trace_close(trace);
 	recording_finish(&two[0]);

@@ -297,9 +297,7 @@ THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
-/* Where a program of several processes was killed, and others did something just then: it may have been that
- * they waited for each other, and its end let them go on. The time up to which to read the trace again, if
- * there is no finding; else -1. */
+/* Up to when to read a trace again without findings, as its program's death let others go on; or -1. */
 int64_t thrum__why_before_death(const struct thrum__model *);
 
 /* The edge whose place in the program a step is about: its own; or if that has none, and the step tells who

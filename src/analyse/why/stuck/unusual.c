@@ -151,8 +151,12 @@ static bool add_keeper(struct thrum__finding *finding, struct thrum__search *sea
 
 	if (task == THRUM__NONE)
 		return false;
+	/* Without a name, the place of the task tells more than where it took that. */
 	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
-				    THRUM__EDGE(search->model, edge, time), edge),
+				    THRUM__EDGE(search->model, edge, time),
+				    *thrum__model_task_name(search->model, task, NULL)
+					    ? edge
+					    : THRUM__NONE),
 		1);
 	return true;
 }
