@@ -6,19 +6,26 @@
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024 /* edges that are searched, from the latest back */
+#define NEEDED_MIN 3   /* so often it gave what the others need: a gate may be opened once */
 
-/* When a condition was first signalled by others than this task, or by it. THRUM__OPEN: never, or not known. */
-static int64_t first_signal(const struct thrum__model *model, uint32_t on, uint32_t task,
-	bool is_by_others)
+/* How often a condition was signalled by a task, or by all others. Sets *first to the first time;
+ * THRUM__OPEN: never, or not known. */
+static uint32_t count_signals(const struct thrum__model *model, uint32_t on, uint32_t task,
+	bool is_by_others, int64_t *first)
 {
-	uint32_t edge = THRUM__TASK(model, on, edge_in);
-	int64_t first = THRUM__OPEN;
+	uint32_t edge = THRUM__TASK(model, on, edge_in), count = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
-			(thrum__why_actor(model, edge) == task) != is_by_others)
-			first = THRUM__EDGE(model, edge, time);
-	return edge == THRUM__NONE ? first : THRUM__OPEN;
+	*first = THRUM__OPEN;
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL ||
+			(thrum__why_actor(model, edge) == task) == is_by_others)
+			continue;
+		*first = THRUM__EDGE(model, edge, time);
+		count++;
+	}
+	if (edge != THRUM__NONE)
+		*first = THRUM__OPEN;
+	return count;
 }
 
 /* Whether one of some tasks has waited for an object. */
@@ -32,28 +39,31 @@ static bool have_waited(const struct thrum__model *model, uint32_t object,
 }
 
 bool thrum__why_wants_room(const struct thrum__model *model, uint32_t room, uint32_t waiter,
-	const struct thrum__why_servers *servers, uint32_t but)
+	const struct thrum__why_servers *servers, uint32_t needed)
 {
-	uint32_t edge = THRUM__TASK(model, waiter, edge_out), waits = 0;
+	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
+	int64_t put, taken;
+	bool has_waited = false, has_put = false;
 
 	if (THRUM__TASK(model, room, kind) != THRUM_KIND_CONDITION ||
-		THRUM__TASK(model, room, flags) & THRUM__TASK_PREEXISTING)
+		count_signals(model, needed, waiter, false, &put) < NEEDED_MIN)
 		return false;
+	(void)count_signals(model, room, waiter, true, &taken);
 	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
-		int64_t put;
+		int kind = THRUM__EDGE(model, edge, kind);
 
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && to == room &&
-			waits++ == 1)
-			return false;
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL || waits != 1 ||
-			to == but || !thrum__model_has_row(&model->tasks, to) ||
+		if (kind == THRUM__EDGE_WAIT && to == room) {
+			if (has_put)
+				return true;
+			has_waited = true;
+		}
+		if (kind != THRUM__EDGE_SIGNAL || !has_waited || has_put || to == needed ||
+			!thrum__model_has_row(&model->tasks, to) ||
 			THRUM__TASK(model, to, kind) != THRUM_KIND_CONDITION)
 			continue;
-		put = first_signal(model, to, waiter, false);
-		if (put < first_signal(model, room, waiter, true) &&
-			(to == room || have_waited(model, to, servers)))
-			return true;
+		(void)count_signals(model, to, waiter, false, &put);
+		has_put = put < taken && (to == room || have_waited(model, to, servers));
 	}
 	return false;
 }
