@@ -59,8 +59,8 @@ static void name_parts(struct world *w, const struct thrum__world_part *parts)
 
 /* ---- Its description ---------------------------------------------------------------------- */
 
-/* Whether the first part's program, which is the run's own as far as anybody knows, was killed, and the last of
- * the others exits soon after that: they go down with it. */
+/* Whether the first part's program was killed, which is the run's own as far as anybody knows, and the last
+ * of the others exits soon after that: they go down with it. */
 static bool is_run_killed(const struct world *w, int64_t last)
 {
 	return w->parts[0].info->ending == THRUM_ENDING_KILLED &&

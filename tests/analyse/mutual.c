@@ -199,9 +199,9 @@ static void two_full_queues_are_a_cycle(void **state)
 	assert_int_equal(count_cycle_steps(), 0);
 }
 
-/* Main (1) puts jobs into a queue (2: there is room, 3: a job) and takes results from another one (4: there is
- * room, 5: a result). Two workers (20, 30) do the jobs. At last main waits at one condition, and the workers at
- * another. */
+/* Main (1) puts jobs into a queue (2: there is room, 3: a job) and takes results from another one (4: there
+ * is room, 5: a result). Two workers (20, 30) do the jobs. They may have come through a gate (6). At last
+ * main waits at one condition, and the workers at another. */
 enum {
 	JOB_ROOM = 2,
 	JOBS,

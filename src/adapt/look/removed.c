@@ -6,8 +6,8 @@
  * disabled. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is told
  * only while a thread waits for the other end, all others sleep, and none waits for a connection to the
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
- * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it back.
- * A source of GLib whose callback runs a loop watches for nothing until that ends.
+ * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it
+ * back. A source of GLib whose callback runs a loop watches for nothing until that ends.
  */
 #define _GNU_SOURCE
 #include <poll.h>

@@ -45,7 +45,7 @@ static bool is_for_condition(const struct thrum__model *model, const struct thru
 		THRUM__TASK(model, step->other, kind) == THRUM_KIND_CONDITION;
 }
 
-/* Whether a run hasn't ended, but is held up by a wait which the finding tells, and which is new to its task. */
+/* Whether a run hasn't ended, but is held up by a wait that the finding tells and that is new to its task. */
 static bool is_held_up(const struct thrum__model *model, const struct thrum__finding *finding,
 	const struct thrum__odd *odd)
 {

@@ -60,9 +60,9 @@ bool thrum__why_is_leaf_gone(const struct thrum__model *, const struct thrum__wh
 
 /* ---- Queues (full.c) ------------------------------------------------------------------------ */
 
-/* Whether a task waits for room in a queue, for those who take from there, all of whom are known, and need a
- * condition that it signalled again and again. Between two such waits it signalled another condition for which
- * they wait, and did so before any of them ever signalled that there is room. */
+/* Whether a task waits for room in a queue, for those who take from there. They are all known, and need a
+ * condition that it signalled again and again. Between two such waits it signalled another condition, for
+ * which they wait, and did so before any of them ever signalled that there is room. */
 bool thrum__why_wants_room(const struct thrum__model *, uint32_t room, uint32_t waiter,
 	const struct thrum__why_servers *, uint32_t needed);
 
