@@ -6,6 +6,9 @@
 
 #include "world/merge.h"
 
+#define GOING_DOWN \
+	500000000 /* ns that the rest of a run takes to exit once its program is killed */
+
 static struct world *world_of(struct thrum_trace *trace)
 {
 	return (struct world *)trace;
@@ -56,7 +59,23 @@ static void name_parts(struct world *w, const struct thrum__world_part *parts)
 
 /* ---- Its description ---------------------------------------------------------------------- */
 
-/* The trace ends as the part does that goes on longest. */
+/* Whether the first part's program was killed, which is the run's own as far as anybody knows, and the last
+ * of the others exits soon after that: they go down with it. */
+static bool is_run_killed(const struct world *w, int64_t last)
+{
+	return w->parts[0].info->ending == THRUM_ENDING_KILLED &&
+		w->trace.info.ending == THRUM_ENDING_EXITED &&
+		last - thrum__world_end_of(w, 0) <= GOING_DOWN;
+}
+
+static void take_ending(struct thrum_trace_info *info, const struct thrum_trace_info *part)
+{
+	info->ending = part->ending;
+	info->ending_code = part->ending_code;
+	info->state = part->state;
+}
+
+/* The trace ends as the part does that goes on longest, or as the first one that was killed. */
 static void set_ending(struct world *w)
 {
 	struct thrum_trace_info *info = &w->trace.info;
@@ -70,10 +89,10 @@ static void set_ending(struct world *w)
 		if (end <= last && part->ending != THRUM_ENDING_RUNNING)
 			continue;
 		last = part->ending == THRUM_ENDING_RUNNING ? INT64_MAX : end;
-		info->ending = part->ending;
-		info->ending_code = part->ending_code;
-		info->state = part->state;
+		take_ending(info, part);
 	}
+	if (is_run_killed(w, last))
+		take_ending(info, w->parts[0].info);
 }
 
 static void sum_up(struct world *w)

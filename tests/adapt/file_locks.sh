@@ -29,10 +29,16 @@ done
 # may end so late that the run seems to end with it.
 if [[ $SANITIZE == none ]]; then
 	soon orders "$programs/orders"
+	soon slow-orders "$programs/orders" slow
 	soon fine-orders "$programs/orders" fine
 	all_same
 	has orders why '^deadlock \(certain\)'
 	has orders why 'release of the file.s lock|release of file lock'
+	for ((i = 0; i < 100; i++)); do
+		"$THRUM" info slow-orders.thrum.[0-9]* | grep -q '^ending .*exited' && break
+		sleep 0.1
+	done
+	has slow-orders why '^deadlock \(certain\)'
 	has fine-orders why '^no findings'
 	[[ $("$THRUM" why orders.thrum 2>&1 | grep -c 'of the same run') == 1 ]] ||
 		wrong 'the run is told of once'

@@ -19,7 +19,7 @@ keeps() {
 }
 
 # Each of these hangs until its alarm.
-for case in pair door ticking throttled; do
+for case in pair door ticking throttled asked; do
 	begin "$case" "$programs/removed" "$case"
 done
 if [[ -x $programs/glib_removed ]]; then
@@ -33,7 +33,7 @@ if [[ -x $programs/event_removed ]]; then
 	begin refuses "$programs/event_refuses"
 	begin refuses-unix "$programs/event_refuses" unix
 fi
-for case in pair door ticking throttled handed paused resting child doubled; do
+for case in pair door ticking throttled asked handed paused resting child doubled; do
 	soon "fine-$case" "$programs/removed" "$case" fine
 done
 if [[ -x $programs/glib_removed ]]; then
@@ -52,11 +52,11 @@ if [[ -x $programs/event_removed ]]; then
 fi
 all_same
 wait
-for case in pair door ticking; do
+for case in pair door ticking asked; do
 	leaves "$case" 'unwatched since epoll_ctl in watch'
 done
 has throttled why 'Waits for .data so far unread of socket [0-9]*, unwatched since epoll_ctl in (watch|throttle)[^+]'
-for case in pair door ticking throttled handed paused resting child doubled; do
+for case in pair door ticking throttled asked handed paused resting child doubled; do
 	keeps "fine-$case"
 done
 if [[ -x $programs/glib_removed ]]; then

@@ -234,6 +234,62 @@ static void a_token_is_kept(void **state)
 	}
 }
 
+/* Tasks take a token out of a mailbox and each make one that is to put it back after a step; none has a name.
+ * So many do so, and the last but the job's fails in between, or doesn't. */
+static void tell_chains(int given, const char *end)
+{
+	begin();
+	story_tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"tokens\n2" MS "signal 1 3 =0\n");
+	for (int i = 0; i <= given; i++) {
+		int ms = 10 * i + 5, id = 10 + 5 * i;
+
+		story_tell("%d" MS "create 1 %d bind\n%d" MS "read %d 3\n", ms, id, ms + 1, id);
+		story_tell("%d" MS "create %d %d task\n%d" MS "create %d %d map\n%d" MS
+			   "wait %d %d\n",
+			ms + 1, id, id + 1, ms + 1, id, id + 2, ms + 1, id + 2, id + 1);
+		story_tell("%d" MS "become %d %d\n", ms + 2, id, id + 1);
+		if (i < given)
+			story_tell("%d" MS "resolve %d %d\n%d" MS "read %d %d\n%d" MS
+				   "signal %d 3 =0\n%d" MS "resolve %d %d\n",
+				ms + 3, id + 1, id + 1, ms + 3, id + 2, id + 1, ms + 4, id + 2,
+				ms + 4, id + 2, id + 2);
+		else if (*end)
+			story_tell("%d" MS "%s %d %d\n%d" MS "read %d %d\n%d" MS "%s %d %d\n",
+				ms + 3, end, id + 1, id + 1, ms + 3, id + 2, id + 1, ms + 4, end,
+				id + 2, id + 2);
+	}
+	story_tell("80" MS "create 2 90 wait\n81" MS "wait 90 3\n81" MS "wait 2 90\n");
+}
+
+/* The task that a finding says took a token; 0: none does. */
+static uint64_t taker_in_chains(int given, const char *end)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	uint64_t taker = 0;
+
+	tell_chains(given, end);
+	story_tell("900" MS "log 1 \"end\n");
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_true(findings.count > 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		if (findings.findings[i].steps[0].kind == THRUM__STEP_TOOK)
+			taker = THRUM__TASK(model, findings.findings[i].steps[0].task, id);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return taker;
+}
+
+static void a_task_without_a_name_keeps_a_token(void **state)
+{
+	(void)state;
+	assert_int_equal(taker_in_chains(4, "fail"), 31);
+	/* It goes on, or few put theirs back. */
+	assert_int_equal(taker_in_chains(4, ""), 0);
+	assert_int_equal(taker_in_chains(1, "fail"), 0);
+}
+
 /* One of another sort keeps it. If few put it back, that one may be a stranger there. */
 static void another_sort_keeps_a_token(void **state)
 {
@@ -439,6 +495,7 @@ int main(void)
 		cmocka_unit_test(an_end_is_the_last_thing),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_token_is_kept),
+		cmocka_unit_test(a_task_without_a_name_keeps_a_token),
 		cmocka_unit_test(another_sort_keeps_a_token),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),

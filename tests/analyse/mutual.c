@@ -199,6 +199,72 @@ static void two_full_queues_are_a_cycle(void **state)
 	assert_int_equal(count_cycle_steps(), 0);
 }
 
+/* Main (1) puts jobs into a queue (2: there is room, 3: a job) and takes results from another one (4: there
+ * is room, 5: a result). Two workers (20, 30) do the jobs. They may have come through a gate (6). At last
+ * main waits at one condition, and the workers at another. */
+enum {
+	JOB_ROOM = 2,
+	JOBS,
+	RESULT_ROOM,
+	RESULTS,
+	GATE
+};
+
+static int tell_pool(bool is_gated)
+{
+	int ms = 2;
+
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 switch 1\n"
+		"0 @1 create - 20 thread\n0 @1 switch 20\n0 @2 create - 30 thread\n0 @2 switch 30\n"
+		"0 create 1 2 condition =7\n0 create 1 3 condition =7\n"
+		"0 create 1 4 condition =7\n0 create 1 5 condition =7\n");
+	if (is_gated)
+		story_tell("0 create 1 6 condition =7\n1" MS "@1 wait 20 6\n1" MS "@2 wait 30 6\n"
+			   "1" MS "signal 1 6 =2\n1" MS "@1 read 20 6\n1" MS "@2 read 30 6\n");
+	for (int i = 0; i < 4; i++, ms += 4) {
+		int lane = 1 + i % 2, worker = 20 + 10 * (i % 2);
+
+		story_tell("%d" MS "@%d wait %d 3\n", ms, lane, worker);
+		story_tell("%d" MS "signal 1 3 =1\n%d" MS "wait 1 2\n", ms + 1, ms + 1);
+		story_tell("%d" MS "@%d read %d 3\n%d" MS "@%d signal %d 2 =1\n", ms + 1, lane,
+			worker, ms + 2, lane, worker);
+		story_tell("%d" MS "read 1 2\n%d" MS "wait 1 5\n", ms + 2, ms + 2);
+		story_tell("%d" MS "@%d signal %d 5 =1\n%d" MS "read 1 5\n%d" MS "signal 1 4 =0\n",
+			ms + 3, lane, worker, ms + 3, ms + 3);
+	}
+	return ms;
+}
+
+static unsigned count_cycles_of(int main_waits, int workers_wait, bool is_gated)
+{
+	int ms = tell_pool(is_gated);
+
+	if (main_waits == JOB_ROOM)
+		story_tell("%d" MS "signal 1 3 =0\n", ms);
+	story_tell("%d" MS "wait 1 %d\n%d" MS "suspend \"blocked\n", ms, main_waits, ms);
+	for (int t = 1; t <= 2; t++)
+		story_tell("%d" MS "@%d wait %d0 %d\n%d" MS "@%d suspend \"blocked\n", ms + 1, t,
+			t + 1, workers_wait, ms + 1, t);
+	/* Something still goes on. */
+	story_tell("0 @3 create - 40 thread\n0 @3 switch 40\n1900" MS "log - \"end\n");
+	return count_cycle_steps();
+}
+
+static void two_full_queues_of_the_waiter_are_a_cycle(void **state)
+{
+	(void)state;
+	assert_int_equal(count_cycles_of(JOB_ROOM, RESULT_ROOM, false), 2);
+	/* There is no job, and no result. A gate through which the workers came tells nothing. */
+	assert_int_equal(count_cycles_of(RESULTS, JOBS, false), 0);
+	assert_int_equal(count_cycles_of(RESULTS, JOBS, true), 0);
+	/* Somebody else may open the gate that main opened at the beginning. */
+	assert_int_equal(count_cycles_of(JOB_ROOM, GATE, true), 0);
+	/* The workers wait for the job that main has just put there. */
+	assert_int_equal(count_cycles_of(JOB_ROOM, JOBS, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +274,7 @@ int main(void)
 		cmocka_unit_test(a_condition_that_was_signalled_is_known),
 		cmocka_unit_test(a_task_that_hangs_elsewhere_is_told),
 		cmocka_unit_test(two_full_queues_are_a_cycle),
+		cmocka_unit_test(two_full_queues_of_the_waiter_are_a_cycle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,45 @@ static void a_part_may_end_early(void **state)
 	recording_finish(&two[1]);
 }
 
+/* How a run ended whose program ended so after 1 s, and another process of it so many ms later. */
+static int ending_of_run(int ending, int other, uint32_t later_ms)
+{
+	struct recording two[2];
+	struct thrum_trace *trace;
+	int found;
+
+	for (int i = 0; i < 2; i++) {
+		struct packet_writer writer = begin(&two[i], "web", "host", 5);
+
+		link_at(&writer, true, i == 0 ? "k1" : "k2", 10);
+		two[i].header->state = THRUM__STOPPED;
+		two[i].header->ended = START + 100000000 + (i == 1 ? later_ms * 100000 : 0);
+		two[i].header->ending = (uint32_t)(i == 0 ? ending : other);
+		two[i].header->ending_code = i == 0 ? 9 : 0;
+	}
+	trace = join(two, 2, 0);
+	found = thrum_trace_info(trace)->ending;
+	assert_int_equal(thrum_trace_info(trace)->ending_code,
+		found == THRUM_ENDING_KILLED ? 9 : 0);
+	assert_int_equal(thrum_trace_info(trace)->end, (1000 + later_ms) * INT64_C(1000000));
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+	return found;
+}
+
+static void a_run_is_killed_with_its_program(void **state)
+{
+	(void)state;
+	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_EXITED, 100),
+		THRUM_ENDING_KILLED);
+	/* The other one went on, or neither was killed. */
+	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_EXITED, 900),
+		THRUM_ENDING_EXITED);
+	assert_int_equal(ending_of_run(THRUM_ENDING_EXITED, THRUM_ENDING_EXITED, 100),
+		THRUM_ENDING_EXITED);
+}
+
 /* More lanes are suspended than a batch has room for. */
 static void a_part_with_many_lanes_may_end_early(void **state)
 {
@@ -674,6 +713,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges_by_the_common_clock),
 		cmocka_unit_test(a_part_may_end_early),
+		cmocka_unit_test(a_run_is_killed_with_its_program),
 		cmocka_unit_test(a_part_with_many_lanes_may_end_early),
 		cmocka_unit_test(knows_a_programs_own_keys),
 		cmocka_unit_test(compares_the_clocks_of_machines),

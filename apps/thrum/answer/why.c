@@ -28,10 +28,6 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
-/* A process's death may let others do something. That takes so many ns, */
-#define DYING 20000000
-/* and is over so many ns before the end that is noted: whoever notes it may be late. */
-#define NOTED 500000000
 
 /* ---- Findings on one task -------------------------------------------------------------------- */
 
@@ -175,18 +171,13 @@ static int write_findings(const struct load *load, struct thrum__findings *findi
 	return findings->count > 0 || is_unjudged ? STATUS_FINDINGS : STATUS_OK;
 }
 
-/* Whether a process of several was killed, and others did something just then: it may have been that they
- * waited for each other, and its end let them go on. */
-static bool may_be_let_go(const struct load *load, const struct why_options *options, char **argv,
-	int argc)
+/* Whether the traces can be read again, all of them. */
+static bool is_readable_again(const struct why_options *options, char **argv, int argc)
 {
-	const struct thrum__model *model = load->model;
-
 	for (int i = 0; i < argc; i++)
 		if (strcmp(argv[i], "-") == 0)
 			return false;
-	return model->is_joined && model->ending == THRUM_ENDING_KILLED && options->at < 0 &&
-		times_are_all(&options->times) && model->last > model->end - NOTED;
+	return options->at < 0 && times_are_all(&options->times);
 }
 
 /* Finds the faults. If there are none, also those before the program was killed: then it reads the traces
@@ -197,14 +188,16 @@ static int find(const struct command *command, int argc, char **argv,
 	struct times until = TIMES_ALL;
 	struct load before = {.times = &until, .is_exact = true, .keeps_ending = true};
 	int status = STATUS_OK;
+	int64_t death;
 
 	if (thrum__why_make(load->model, findings) < 0) {
 		load_finish(load);
 		return load_no_memory();
 	}
-	if (findings->count > 0 || !may_be_let_go(load, options, argv, argc))
+	death = thrum__why_before_death(load->model);
+	if (findings->count > 0 || death < 0 || !is_readable_again(options, argv, argc))
 		return STATUS_OK;
-	until.end = load->model->last - DYING;
+	until.end = death;
 	thrum__why_free(findings);
 	load_finish(load);
 	status = load_runs(command, argv, argc, options->together, &before);

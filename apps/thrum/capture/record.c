@@ -389,6 +389,7 @@ static int finish_program(const struct record_options *options, const char *name
 	if (options->segment && segments_start(&segments, recorded, &kept) == STATUS_OK)
 		recorded->segments = &segments;
 	recorded->status = wait_for(recorded, signals);
+	recorded->ended = recorded_now();
 	begin_line();
 	scheduled_stop(scheduled);
 	if (recorded->segments)

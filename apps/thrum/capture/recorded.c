@@ -98,7 +98,7 @@ static bool was_there(const struct recorded *recorded, const struct recorded_fil
 
 #define COUNTING_NS INT64_C(500000000)
 
-static int64_t now(void)
+int64_t recorded_now(void)
 {
 	struct timespec time;
 
@@ -109,7 +109,7 @@ static int64_t now(void)
 /* Counts events for half a second at most. Returns whether it has counted all. */
 static bool count_events(struct thrum_trace *trace, uint64_t *events)
 {
-	int64_t until = now() + COUNTING_NS;
+	int64_t until = recorded_now() + COUNTING_NS;
 	const struct thrum_event *batch;
 	size_t count;
 	int result;
@@ -117,7 +117,7 @@ static bool count_events(struct thrum_trace *trace, uint64_t *events)
 	*events = 0;
 	while ((result = thrum_trace_next(trace, &batch, &count, NULL)) > 0) {
 		*events += count;
-		if (now() > until)
+		if (recorded_now() > until)
 			return false;
 	}
 	return result == 0;
@@ -185,7 +185,7 @@ static void note_end(const struct recorded *recorded, const struct input *input,
 	const struct thrum__adapt_forks *forks = recorded->forks;
 
 	if (input->info->pid == recorded->pid)
-		note_status(path, recorded->status, (uint64_t)now());
+		note_status(path, recorded->status, (uint64_t)recorded->ended);
 	for (int i = 0; forks && i < FORKS_MAX; i++) {
 		int64_t time = atomic_load(&forks->child[i].ended);
 

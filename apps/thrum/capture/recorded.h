@@ -22,6 +22,7 @@ struct recorded {
 	bool may_be_empty;           /* programs that have nothing to record make a file, too */
 	pid_t pid;                   /* the program */
 	int status;                  /* of waitpid */
+	int64_t ended;               /* when that told it: ns of CLOCK_MONOTONIC */
 	bool compress;               /* what has ended */
 	struct segments *segments;   /* that replace the recordings; NULL: none */
 	struct scheduled *scheduled; /* to be added to what has ended; NULL: nothing */
@@ -38,6 +39,9 @@ void recorded_visit(const struct recorded *, void (*visit)(void *data, const cha
 void recorded_note_alive(const struct recorded *);
 /* Notes which forked children have ended, though nobody waited for them; while the program lives. */
 void recorded_note_dead(const struct recorded *);
+
+/* The time of CLOCK_MONOTONIC in ns. */
+int64_t recorded_now(void);
 
 /* Returns the path relative to the current directory, if the file lies below it. */
 const char *recorded_shorten(const char *path);

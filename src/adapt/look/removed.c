@@ -6,8 +6,8 @@
  * disabled. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is told
  * only while a thread waits for the other end, all others sleep, and none waits for a connection to the
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
- * throttles: then one is only told that is away for far longer than any was. A source of GLib whose callback
- * runs a loop watches for nothing until that ends.
+ * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it
+ * back. A source of GLib whose callback runs a loop watches for nothing until that ends.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -234,12 +234,11 @@ static bool may_tell(const struct removed *one, int fd, int64_t age, const struc
 	*others = (struct others){.fd = fd,
 		.event = POLLIN,
 		.is_door = atomic_load(&one->words) == since_closed};
-	if (age / LONGER < atomic_load(&longest))
-		return false;
 	if (!thrum__adapt_others_settle(others, looking) || others->origins & FROM_OUTSIDE)
 		return false;
 	return !(others->origins & FROM_TIMER) ||
-		!thrum__adapt_timer_may_go_on(atomic_load(&one->thread), one->loops, age);
+		(age / LONGER >= atomic_load(&longest) &&
+			!thrum__adapt_timer_may_go_on(atomic_load(&one->thread), one->loops, age));
 }
 
 /* The loop waits for the data, as far as is known. If nothing else comes, they wait for each other. */

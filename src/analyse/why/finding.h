@@ -297,6 +297,9 @@ THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
+/* Up to when to read a trace again without findings, as its program's death let others go on; or -1. */
+int64_t thrum__why_before_death(const struct thrum__model *);
+
 /* The edge whose place in the program a step is about: its own; or if that has none, and the step tells who
  * should have signalled, the one of thrum__why_usual_signal. NONE: there is none. */
 uint32_t thrum__why_place(const struct thrum__model *, const struct thrum__step *);

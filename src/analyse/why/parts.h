@@ -280,8 +280,7 @@ static inline int64_t thrum__why_middle(const struct thrum__model *model, int64_
 /* The latest edge of a kind that leads to a task, or NONE. */
 uint32_t thrum__why_edge_to(const struct thrum__model *, uint32_t task, int kind);
 
-/* The task that the waiter made ready before a wait, if it did nothing since but wait; NONE: there is
- * none. */
+/* The task that the waiter made ready before a wait, if it did nothing since but wait; or NONE. */
 uint32_t thrum__why_made_ready(const struct thrum__model *, const struct thrum__analyse_wait *);
 
 /* The edge by which it did so, or NONE. */

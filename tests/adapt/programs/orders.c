@@ -3,7 +3,7 @@
  * A child takes the lock of a file for each order that it gets over a pipe, and answers; then the parent
  * takes that lock. The child keeps the lock after the third order, so the parent waits for ever, and the
  * child for an order. The signal that ends the parent lets the child go on. Argument: "fine" releases it each
- * time.
+ * time; with "slow" the child takes its time to end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 		close(orders[1]);
 		close(answers[0]);
 		serve(argc > 1 && strcmp(argv[1], "fine") == 0);
+		if (argc > 1 && strcmp(argv[1], "slow") == 0)
+			usleep(100000);
 		return 0;
 	}
 	alarm(2);

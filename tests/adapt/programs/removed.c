@@ -8,6 +8,7 @@
  * removed ticking	the same as pair, but the loop also has a timer that comes often
  *
  * removed throttled	such a timer adds it again, but not once
+ * removed asked	the other end asks for that over another pair, after a while, but not once
  *
  * With `fine`: the connection stays there, or comes back, once far later. Then these end, too:
  *
@@ -33,11 +34,12 @@
 #define SLOW 1300000 /* us: long enough to be looked at */
 #define PAUSE 900    /* ms: as long as a timer may take */
 #define LATE 90      /* turns of a timer */
+#define WHILE 400000 /* us until it is asked */
 
 static bool is_fine;
 static const char *name;
 static int turns_away = -1; /* until the connection comes back; -1: it is there, or doesn't */
-static int set, ends[2], timer = -1, from_child = -1;
+static int set, ends[2], more[2], timer = -1, from_child = -1;
 
 static bool is(const char *other)
 {
@@ -134,6 +136,26 @@ static void come_back(int fd)
 	watch(EPOLL_CTL_ADD, ends[0]);
 }
 
+/* The other end asks that the connection comes back. */
+static void be_asked(void)
+{
+	char byte;
+
+	if (recv(more[0], &byte, 1, 0) != 1)
+		abort();
+	answer_question();
+	watch(EPOLL_CTL_ADD, ends[0]);
+}
+
+static void ask_after_a_while(char byte)
+{
+	if (!is("asked") || (byte != 'x' && !(byte == 'y' && is_fine)))
+		return;
+	usleep(WHILE);
+	if (send(more[1], "!", 1, 0) != 1)
+		abort();
+}
+
 /* Returns false at the end. */
 static bool take_question(void)
 {
@@ -141,9 +163,11 @@ static bool take_question(void)
 
 	if (recv(ends[0], &byte, 1, MSG_DONTWAIT) != 1)
 		return false;
-	if (is("throttled")) {
+	if (is("throttled") || is("asked")) {
 		if (byte == 'a')
 			answer_question();
+		else if (is("asked"))
+			watch(EPOLL_CTL_DEL, ends[0]);
 		else
 			throttle(byte);
 		return true;
@@ -167,6 +191,8 @@ static void *serve(void *unused)
 			pass_turn();
 		else if (event.data.fd == timer || event.data.fd == from_child)
 			come_back(event.data.fd);
+		else if (is("asked") && event.data.fd == more[0])
+			be_asked();
 		else if (!take_question())
 			break;
 	}
@@ -176,12 +202,15 @@ static void *serve(void *unused)
 /* Asks the next question before the answer to the one before comes. */
 static void *ask(void *unused)
 {
-	const char *questions = is("throttled") ? "aaxaxaxayaa" : "aaxaa";
+	const char *questions = is("throttled") || is("asked") ? "aaxaxaxayaa" : "aaxaa";
 	char byte;
 
 	for (int i = 0; questions[i]; i++) {
-		if (send(ends[1], &questions[i], 1, 0) != 1 ||
-			(i > 0 && recv(ends[1], &byte, 1, 0) != 1))
+		if (send(ends[1], &questions[i], 1, 0) != 1)
+			abort();
+		if (i > 0)
+			ask_after_a_while(questions[i - 1]);
+		if (i > 0 && recv(ends[1], &byte, 1, 0) != 1)
 			abort();
 		usleep(1000);
 	}
@@ -219,6 +248,10 @@ int main(int argc, char **argv)
 		open_door();
 	else
 		socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	if (is("asked")) {
+		socketpair(AF_UNIX, SOCK_STREAM, 0, more);
+		watch(EPOLL_CTL_ADD, more[0]);
+	}
 	pthread_create(&server, NULL, serve, NULL);
 	pthread_create(&client, NULL, ask, NULL);
 	pthread_join(client, NULL);

@@ -401,8 +401,8 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, u
 	uint32_t *edge);
 
 /* The only task that took something out of a mailbox and ended without putting something back, as all others
- * that took from there did, and as those like the waiter would, if few did; else NONE. Sets *edge to the
- * edge by which it took that. */
+ * that took from there did, and as those like the waiter would, if few did; else NONE. If it has no name, the
+ * one that went on for it and failed. Sets *edge to the edge by which it took that. */
 uint32_t thrum__why_keeper_at(struct thrum__search *, uint32_t object, uint32_t waiter,
 	uint32_t *edge);
 

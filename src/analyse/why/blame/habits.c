@@ -205,11 +205,13 @@ static uint32_t next_holder(const struct thrum__model *model, uint32_t task)
 }
 
 /* How many results were handed on from a task to that which is to have put back what it took; -1: it isn't
- * one of those that go on for it. */
+ * one of those that go on for it, nor did one of them make it. */
 static int steps_to(const struct thrum__model *model, uint32_t taker, uint32_t giver)
 {
 	for (int i = 0; i < STEPS_MAX && taker != THRUM__NONE; i++) {
-		if (taker == giver || thrum__model_heir(model, taker) == giver)
+		if (taker == giver || thrum__model_heir(model, taker) == giver ||
+			(THRUM__TASK(model, giver, creator) == taker &&
+				!thrum__analyse_task_is_lane(model, taker)))
 			return i;
 		taker = next_holder(model, taker);
 	}
@@ -278,16 +280,18 @@ static bool count_tokens(struct thrum__search *search, uint32_t object, struct t
 	return at == THRUM__NONE;
 }
 
-/* Whether a task and those that go on for it, so many steps on, have ended. Sets *is_failed if one of
- * them failed or was cancelled. */
-static bool is_over(const struct thrum__model *model, uint32_t task, int steps, bool *is_failed)
+/* Whether a task and those that go on for it, so many steps on, have ended. Sets *failed to the first of
+ * them that failed or was cancelled. */
+static bool is_over(const struct thrum__model *model, uint32_t task, int steps, uint32_t *failed)
 {
 	for (int i = 0; i <= steps && task != THRUM__NONE; i++) {
 		uint32_t heir = thrum__model_heir(model, task);
 
 		if (THRUM__TASK(model, heir, state) == THRUM__STATE_PENDING)
 			return false;
-		*is_failed |= THRUM__TASK(model, heir, state) != THRUM__STATE_RESOLVED;
+		if (*failed == THRUM__NONE &&
+			THRUM__TASK(model, heir, state) != THRUM__STATE_RESOLVED)
+			*failed = heir;
 		task = next_holder(model, task);
 	}
 	return true;
@@ -298,7 +302,7 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
 {
 	const struct thrum__model *model = search->model;
 	struct tokens tokens = {.taken = THRUM__NONE};
-	bool is_failed = false;
+	uint32_t failed = THRUM__NONE, taker;
 
 	*edge = THRUM__NONE;
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX ||
@@ -310,11 +314,11 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
 	/* It must have been about to do the same as the waiter, unless enough others put theirs back. */
 	if ((tokens.given <= TAKES_MIN &&
 		    !thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from))) ||
-		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &is_failed))
+		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &failed) ||
+		tokens.given + (failed != THRUM__NONE) < TAKES_MIN)
 		return THRUM__NONE;
-	return tokens.given >= TAKES_MIN || (is_failed && tokens.given + 1 >= TAKES_MIN)
-		? taker_of(model, *edge)
-		: THRUM__NONE;
+	taker = taker_of(model, *edge);
+	return taker != THRUM__NONE ? taker : failed;
 }
 
 /* ---- Ends that nobody notices -------------------------------------------------------------- */

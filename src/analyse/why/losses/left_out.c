@@ -45,6 +45,21 @@ static bool is_for_condition(const struct thrum__model *model, const struct thru
 		THRUM__TASK(model, step->other, kind) == THRUM_KIND_CONDITION;
 }
 
+/* Whether a run hasn't ended, but is held up by a wait that the finding tells and that is new to its task. */
+static bool is_held_up(const struct thrum__model *model, const struct thrum__finding *finding,
+	const struct thrum__odd *odd)
+{
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		const struct thrum__step *step = &finding->steps[i];
+
+		if (is_for_condition(model, step) && step->task == odd->task[0] &&
+			step->time >= odd->time[0] &&
+			thrum__why_waits_on(model, step->task, step->other) == 1)
+			return true;
+	}
+	return false;
+}
+
 /* Looks for the run that should have ended the wait of a step. */
 static bool find(struct thrum__odd_search *search, const struct thrum__step *step,
 	struct thrum__odd *odd)
@@ -312,7 +327,8 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 			continue;
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&
-				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd))
+				asked++ < ASKED_MOST && find(search, &finding->steps[at], &odd) &&
+				!is_held_up(search->model, finding, &odd))
 				add_step(finding, at + 1, &odd);
 	}
 }

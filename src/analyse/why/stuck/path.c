@@ -265,7 +265,8 @@ static bool wait_for_same(const struct thrum__search *search, uint32_t object, u
 
 /* Whether those that serve an object, and those that serve another one, all wait for each other: as where two
  * queues are full, since one that takes from the second puts something into the first. So it waits there for
- * the first time, unlike the waiter. Without that, those may be workers that have no job. */
+ * the first time, unlike the waiter; or it is the waiter itself, which wants room. Without
+ * that, those may be workers that have no job. */
 static bool is_mutual(const struct thrum__search *search, uint32_t object, uint32_t waiter,
 	const struct thrum__why_servers *servers)
 {
@@ -277,9 +278,12 @@ static bool is_mutual(const struct thrum__search *search, uint32_t object, uint3
 		thrum__why_waits_on(model, waiter, object) <= AGAIN)
 		return false;
 	thrum__why_servers_of(model, on, servers->task[0], &others);
-	return others.is_whole && wait_for_same(search, on, THRUM__NONE, &others, &back) &&
-		back == object && others.task[0] != waiter &&
-		thrum__why_waits_on(model, others.task[0], object) == 1;
+	if (!others.is_whole || !wait_for_same(search, on, THRUM__NONE, &others, &back) ||
+		back != object)
+		return false;
+	return thrum__why_is_server(&others, waiter)
+		? thrum__why_wants_room(model, object, waiter, servers, on)
+		: thrum__why_waits_on(model, others.task[0], object) == 1;
 }
 
 /* If a single task serves an object, and waits itself, makes *link lead to it. The same for several that all

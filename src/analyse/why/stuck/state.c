@@ -6,6 +6,10 @@
 
 #define TAIL 10000000 /* ns in which a program that gives up may still record something */
 #define LOOK_BACK 64  /* suspensions that are searched for a lane's last, from the latest back */
+/* A process's death may let others do something. That takes so many ns, */
+#define DYING 20000000
+/* and is over so many ns after it, or before the end that is noted: whoever notes it may be late. */
+#define NOTED 500000000
 
 /* Whether a lane's last act is a wait that goes on, so that it can do nothing any more. */
 static bool is_lane_blocked(const struct thrum__search *search, const struct thrum__lane *lane)
@@ -173,4 +177,25 @@ void thrum__why_look_at_sharers(struct thrum__search *search, const struct thrum
 {
 	if (search->is_dead && search->model->is_joined && is_for_shared(search->model, path))
 		search->is_dead = is_all_dead(search);
+}
+
+/* When the process of the first lane ended, if the others did so soon after that; or the model's end. */
+static int64_t first_death(const struct thrum__model *model)
+{
+	const struct thrum__lane *lane = &model->lanes[0];
+	int64_t death = model->lane_count > 0 && thrum__why_has_ended(model, lane)
+		? THRUM__SUSPENSION(model, lane->suspended, start)
+		: model->end;
+
+	return death > model->end - NOTED ? death : model->end;
+}
+
+int64_t thrum__why_before_death(const struct thrum__model *model)
+{
+	int64_t death = first_death(model);
+
+	if (!model->is_joined || model->ending != THRUM_ENDING_KILLED ||
+		model->last <= death - NOTED)
+		return -1;
+	return (model->last < death ? model->last : death) - DYING;
 }

@@ -7,6 +7,7 @@
  *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
  *	state.c     tells whether anything can still happen in the program, or in one of its processes
  *	path.c      follows the waits
+ *	full.c      tells whether a task waits for room in a queue
  *	excuse.c    tells whether the leaf may still come
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
@@ -56,6 +57,14 @@ void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path
 /* Whether nothing is known of the awaited task any more: it has ended or become another, and that event is
  * overwritten, or the table of live tasks had no room for it (steps.c). */
 bool thrum__why_is_leaf_gone(const struct thrum__model *, const struct thrum__why_path *);
+
+/* ---- Queues (full.c) ------------------------------------------------------------------------ */
+
+/* Whether a task waits for room in a queue, for those who take from there. They are all known, and need a
+ * condition that it signalled again and again. Between two such waits it signalled another condition, for
+ * which they wait, and did so before any of them ever signalled that there is room. */
+bool thrum__why_wants_room(const struct thrum__model *, uint32_t room, uint32_t waiter,
+	const struct thrum__why_servers *, uint32_t needed);
 
 /* ---- Excuses (excuse.c) -------------------------------------------------------------------- */
 

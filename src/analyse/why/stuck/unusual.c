@@ -147,7 +147,7 @@ static bool add_taker(struct thrum__finding *finding, struct thrum__search *sear
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__step *step;
 	uint32_t edge, task;
-	bool is_kept;
+	bool is_kept, is_place;
 
 	if (!last)
 		return false;
@@ -157,8 +157,10 @@ static bool add_taker(struct thrum__finding *finding, struct thrum__search *sear
 		task = thrum__why_stranger_at(search, path->leaf, last->task, &edge);
 	if (task == THRUM__NONE)
 		return false;
+	/* Without a name, the place of a keeper tells more than where it took that. */
+	is_place = !is_kept || *thrum__model_task_name(search->model, task, NULL);
 	step = thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
-		THRUM__EDGE(search->model, edge, time), edge);
+		THRUM__EDGE(search->model, edge, time), is_place ? edge : THRUM__NONE);
 	if (is_kept)
 		thrum__why_set_more(step, 1);
 	return true;
