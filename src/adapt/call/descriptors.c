@@ -30,6 +30,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
 		thrum__adapt_connection_forget((int)fd);
+		thrum__adapt_timer_closed((int)fd);
 		thrum__adapt_limit_made((int)fd, NULL);
 		thrum__adapt_unsent_forget((int)fd);
 		atomic_store_explicit(&thrum__adapt_accepters[fd], 0, memory_order_relaxed);

@@ -55,8 +55,8 @@ static int find_other(int fd)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	other = is_blocking(fd) ? thrum__adapt_socket_peer(fd) : -1;
 	if ((unsigned)other >= DESCRIPTORS ||
-		atomic_load(&connected[other]) != atomic_load(&starts) + 1 ||
-		!is_blocking(other) || thrum__adapt_socket_peer(other) != fd)
+		atomic_load(&connected[other]) != atomic_load(&starts) + 1 || !is_blocking(other) ||
+		thrum__adapt_socket_peer(other) != fd)
 		other = -1;
 	pthread_setcancelstate(before, NULL);
 	return other;

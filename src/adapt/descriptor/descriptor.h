@@ -326,6 +326,10 @@ bool thrum__adapt_timer_is_unarmed(int fd);
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);
 /* Whether no timer is armed, and this one is the program's own. */
 bool thrum__adapt_timer_is_last(int fd);
+/* The task of one that was set, by mistake, to a time that comes much too late; else NONE. */
+thrum_task thrum__adapt_timer_late(int fd);
+/* The descriptor is closed. */
+void thrum__adapt_timer_closed(int fd);
 /* That task tells of it, and ends when it is armed. */
 void thrum__adapt_timer_tell(int fd, thrum_task);
 /* Where it was set last; NULL: it isn't known. */

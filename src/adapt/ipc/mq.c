@@ -116,13 +116,14 @@ void thrum__adapt_queues_shared(void)
 	if (!atomic_load(&has_opened) || atomic_exchange(&is_shared, true))
 		return;
 	for (unsigned i = 0; i < OWN && atomic_load(&own[i]); i++) {
-		struct object *object =
-			thrum__adapt_object((uintptr_t)address_of(atomic_load(&own[i])));
+		struct object *object = thrum__adapt_object(
+			(uintptr_t)address_of(atomic_load(&own[i])));
 		thrum_task other;
 
 		if (!object)
 			continue;
-		other = thrum__create(thrum__adapt_site(NULL), THRUM_KIND_HANDLE, "a queue that others have, too");
+		other = thrum__create(thrum__adapt_site(NULL), THRUM_KIND_HANDLE,
+			"a queue that others have, too");
 		thrum_task_become(atomic_exchange(&object->task, other), other);
 	}
 }
