@@ -18,7 +18,7 @@ for sort in tcp unix queue; do
 		cat "same/$sort/thrum.out"
 		continue
 	fi
-	# What came before anybody waited isn't known: so the asker may be unknown.
+	# Writes before anybody waited aren't known: so the asker may be unknown.
 	has "$sort" why '^(deadlock|never resolved) \(likely\)'
 	has "$sort" why '(answer|thread itself\+.*): The only one that serves .*\[.*itself\.c:[0-9]* (put|answer)'
 	has "$sort-fine" why '^no findings'

@@ -123,7 +123,8 @@ has read-timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.
 
 # One that is set by another clock comes decades too late. Perhaps one that is set for a century should.
 for name in timer read-timer; do
-	has "$name-clock" why 'expiry of timerfd [0-9]+, [0-9]+ s too late, by another clock, set by (arm_far|run_steps|timer\+0x)'
+	has "$name-clock" why \
+		'expiry of timerfd [0-9]+, [0-9]+ s too late, by another clock, set by (arm_far|run_steps|timer\+0x)'
 	! "$THRUM" dump "$name-far.thrum" | grep 'too late' || wrong "$name-far: nobody knows that it is too late"
 done
 

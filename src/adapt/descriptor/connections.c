@@ -14,8 +14,8 @@
 
 REAL(fcntl)
 
-/* By descriptor: how often the program had started a process, + 1, when it connected this one to an address of
- * its own machine. 0: it didn't, or calls that aren't seen may use it. */
+/* By descriptor: how often the program had started a process, + 1, when it connected this one to an address
+ * of its own machine. 0: it didn't, or calls that aren't seen may use it. */
 static _Atomic uint32_t connected[DESCRIPTORS];
 static _Atomic bool has_connected;
 static _Atomic uint32_t starts; /* of processes */

@@ -16,7 +16,7 @@
 #define LEFT INT64_C(500000000) /* ns; a shorter time is none */
 #define SECONDS_A_DAY 86400
 #define SOON SECONDS_A_DAY /* s; a usual timer comes before this */
-/* A time that counts from now, and isn't meant to: it ends so soon after the clock's own, which is so high. */
+/* A time that counts from now, and isn't meant to: it ends so soon after the clock's, which is so high. */
 #define MINUTE 60
 #define LONG_UP (10 * MINUTE)
 #define ROUND 1000000 /* ns; times that people choose are multiples of this */

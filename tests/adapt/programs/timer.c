@@ -2,8 +2,8 @@
 /*
  * A thread does a step each time a timer expires, and arms the timer again: after two steps, it forgets
  * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it
- * to another thread, which does so late; "child" has a child, which has the timer, too; "clock" arms it by the
- * time of another clock the last time, and "far" for a hundred years, as if it were none. With a second
+ * to another thread, which does so late; "child" has a child, which has the timer, too; "clock" arms it by
+ * the time of another clock the last time, and "far" for a hundred years, as if it were none. With a second
  * argument the thread reads from the timer without an epoll. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
