@@ -16,10 +16,12 @@
 #define LEFT INT64_C(500000000) /* ns; a shorter time is none */
 #define SECONDS_A_DAY 86400
 #define SOON SECONDS_A_DAY /* s; a usual timer comes before this */
-/* A time that counts from now, and isn't meant to: it ends so soon after the clock's, which is so high. */
-#define MINUTE 60
-#define LONG_UP (10 * MINUTE)
-#define ROUND 1000000 /* ns; times that people choose are multiples of this */
+/* A time that counts from now, and isn't meant to: it is the clock's, which is so high, and a usual interval
+ * more, which ends in milliseconds. The clock was asked shortly before. All in ns. */
+#define LONG_UP INT64_C(600000000000)
+#define INTERVAL INT64_C(10000000000)
+#define ROUND 1000000
+#define SHORTLY 200000
 #define ENDLESS_TIME (INT64_C(3650) * SECONDS_A_DAY)
 
 /* By descriptor, modulo their number. */
@@ -66,27 +68,34 @@ static void end_late(struct timer *timer)
 		thrum_task_resolve(task);
 }
 
-static int64_t seconds_of(int clock)
+static int64_t ns_of(const struct timespec *time)
 {
-	struct timespec now;
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
 
-	return clock_gettime(clock, &now) == 0 ? (int64_t)now.tv_sec : 0;
+/* Whether a time that counts from now on is one of that clock, and was meant to be absolute. */
+static bool is_meant_absolute(const struct timespec *time, const struct timespec *now)
+{
+	int64_t left = ns_of(time) - ns_of(now);
+
+	return ns_of(now) >= LONG_UP && left > 0 && left < INTERVAL &&
+		left % ROUND >= ROUND - SHORTLY;
 }
 
 /* By how many seconds a timer comes too late, as its time is one of another clock, or one of its clock that
  * was meant to be absolute. 0: it doesn't, as far as is known. */
 static int64_t find_delay(int clock, bool is_absolute, const struct timespec *time)
 {
-	int64_t now = seconds_of(clock), value = time->tv_sec;
-	int64_t left = is_absolute ? value - now : value,
-		meant = value - seconds_of(CLOCK_REALTIME);
+	struct timespec now, real;
+	int64_t left, meant;
 
+	if (clock_gettime(clock, &now) != 0 || clock_gettime(CLOCK_REALTIME, &real) != 0)
+		return 0;
+	left = (int64_t)time->tv_sec - (is_absolute ? now.tv_sec : 0);
+	meant = (int64_t)time->tv_sec - real.tv_sec;
 	if (left >= ENDLESS_TIME)
 		return meant >= -SOON && meant <= SOON ? left : 0;
-	return !is_absolute && now >= LONG_UP && value >= now && value - now < MINUTE &&
-			time->tv_nsec % ROUND != 0
-		? now
-		: 0;
+	return !is_absolute && is_meant_absolute(time, &now) ? now.tv_sec : 0;
 }
 
 static void note_late(struct timer *timer, int fd, bool is_absolute, const struct timespec *time,
