@@ -10,6 +10,9 @@ for sort in tcp unix queue; do
 	for case in fine child doubled; do
 		[[ $sort-$case == queue-doubled ]] || soon "$sort-$case" "$programs/itself" "$sort" "$case"
 	done
+	[[ $sort == queue ]] || for case in full drained; do
+		soon "$sort-$case" "$programs/itself" "$sort" "$case"
+	done
 done
 all_same
 
@@ -26,5 +29,11 @@ for sort in tcp unix queue; do
 	has "$sort-child" why '^no findings'
 	[[ $sort == queue ]] || ! "$THRUM" why "$sort-doubled.thrum" | grep 'only one that serves' ||
 		wrong "$sort-doubled: its other writes are unseen"
+done
+for sort in tcp unix; do
+	# It may be full before it is accepted, and known.
+	has "$sort-full" why \
+		'(Waits for .socket [0-9]+ to [0-9]+|write to socket [0-9]+: No answer).*itself\.c:[0-9]+ fill'
+	has "$sort-drained" why '^no findings'
 done
 exit "$failed"

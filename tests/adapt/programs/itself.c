@@ -8,6 +8,8 @@
  * child	the program has a child, which may answer, as far as is known
  * doubled	the asker has its end twice, and answers itself by the other one, seen by nobody, but for the
  *		last time
+ * full		both write, and neither reads
+ * drained	one writes as much, and the other one reads it all
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,6 +26,8 @@
 #include <unistd.h>
 
 #define QUESTIONS 4
+#define BLOCK 100000
+#define BLOCKS 200 /* more than the kernel holds */
 
 static const char *sort, *chosen;
 static int listener, asks[2], answers[2]; /* descriptors to write to, and to read from */
@@ -50,10 +54,32 @@ static bool get(int fd)
 	return is_queue() ? mq_receive(fd, &byte, 1, NULL) == 1 : read(fd, &byte, 1) == 1;
 }
 
+/* Returns once the other side doesn't read any more. */
+static void fill(int fd, int blocks)
+{
+	static const char block[BLOCK];
+
+	for (int i = 0; i < blocks; i++)
+		if (write(fd, block, BLOCK) != BLOCK)
+			break;
+}
+
+static void drain(int fd)
+{
+	static char block[BLOCK];
+
+	while (read(fd, block, BLOCK) > 0)
+		usleep(1000);
+}
+
 static void *answer(void *unused)
 {
 	if (!is_queue())
 		answers[0] = answers[1] = accept(listener, NULL, NULL);
+	if (is("full"))
+		fill(answers[0], BLOCKS);
+	if (is("drained"))
+		drain(answers[1]);
 	for (int i = 1; get(answers[1]); i++) {
 		usleep(1000);
 		if (i % QUESTIONS || is("fine"))
@@ -84,7 +110,9 @@ static void *ask(void *address)
 							       : sizeof(struct sockaddr_in)))
 			return NULL;
 	}
-	for (int i = 0; i < QUESTIONS; i++) {
+	if (is("full") || is("drained"))
+		fill(asks[0], BLOCKS);
+	for (int i = 0; i < QUESTIONS && !is("drained"); i++) {
 		if (is("child") && i == QUESTIONS - 1)
 			start_child();
 		if (!put(twice >= 0 ? twice : asks[0]) || !get(asks[1]))
