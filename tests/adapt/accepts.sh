@@ -13,9 +13,9 @@ all_same
 
 has closed why 'accept from socket [0-9]*: Waits for .wake-up of accept from socket [0-9]*, closed by stop_listening'
 has queued why '(connect to its peer|read from socket [0-9]*): Waits for .server'
-has queued why 'server: Waits for .read from socket'
+has queued why 'server: Waits for .(read from )?socket'
 has connected why 'read from socket [0-9]*: Waits for .server'
-has connected why 'server: Waits for .read from socket'
+has connected why 'server: Waits for .(read from )?socket'
 # A hook asks the very thread that waits for it.
 for case in hook shell; do
 	has "$case" why '^deadlock'

@@ -28,6 +28,10 @@ for case in never armed other child; do
 	soon "read-timer-$case" "$programs/timer" "$case" read
 done
 soon read-timer "$programs/timer" "" read
+for case in clock far; do
+	soon "timer-$case" "$programs/timer" "$case"
+	soon "read-timer-$case" "$programs/timer" "$case" read
+done
 soon rearm "$programs/rearm"
 for case in fine slow socket early; do
 	soon "rearm-$case" "$programs/rearm" "$case"
@@ -36,6 +40,12 @@ soon hang_up "$programs/hang_up"
 for case in soon late drains; do
 	soon "hang_up-$case" "$programs/hang_up" "$case"
 done
+all_same # each of these needs a processor of its own
+soon hang_up-poll "$programs/hang_up" "" poll
+for case in late drains; do
+	soon "hang_up-poll-$case" "$programs/hang_up" "$case" poll
+done
+all_same
 soon lines "$programs/lines"
 for case in part late plain; do
 	soon "lines-$case" "$programs/lines" "$case"
@@ -111,6 +121,13 @@ done
 has read-timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'
 has read-timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
 
+# One that is set by another clock comes decades too late. Perhaps one that is set for a century should.
+for name in timer read-timer; do
+	has "$name-clock" why \
+		'expiry of timerfd [0-9]+, [0-9]+ s too late, by another clock, set by (arm_far|run_steps|timer\+0x)'
+	! "$THRUM" dump "$name-far.thrum" | grep 'too late' || wrong "$name-far: nobody knows that it is too late"
+done
+
 # Those that wait for what comes in the turns of a timer wait for somebody who arms it again.
 has rearm why 'Waits for .arming of timerfd [0-9]+, last armed by (arm|collect|rearm\+0x)'
 for case in fine slow socket early; do
@@ -118,13 +135,17 @@ for case in fine slow socket early; do
 done
 has rearm-fine why '^no findings'
 
-# A hang-up of which epoll tells for ever is told once.
-has hang_up why 'run_loop|hang-up of socket [0-9]+, told again and again'
-(($("$THRUM" dump hang_up.thrum | wc -l) < 5000)) || wrong "hang_up: all turns of a spin are recorded"
-for case in soon late drains; do
-	has "hang_up-$case" why '^no findings'
+# A hang-up of which epoll, or poll, tells for ever is told once.
+for name in hang_up hang_up-poll; do
+	has "$name" why 'run_loop|hang-up of socket [0-9]+, told again and again'
+	(($("$THRUM" dump "$name.thrum" | wc -l) < 5000)) || wrong "$name: all turns of a spin are recorded"
+	for case in late drains; do
+		has "$name-$case" why '^no findings'
+	done
+	has "$name-late" dump 'resolve .*hang-up of socket'
 done
-has hang_up-late dump 'resolve .*hang-up of socket'
+
+has hang_up-soon why '^no findings'
 
 # poll() doesn't know of a line that a stream has read already.
 has lines why 'taking the line that a stream has read from pipe [0-9]+'

@@ -5,13 +5,13 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in children signalfd early suspend loop watch answer edge thief door handler; do
+for case in children signalfd early late suspend loop watch answer edge thief door handler; do
 	soon "$case" "$programs/missed" "$case"
 done
 for case in unread taken both thread timer limit patience mute; do
 	soon "held-$case" "$programs/held_back" "$case"
 done
-for case in children signalfd suspend early loop watch answer edge door thief owner handed; do
+for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
 	soon "fine-$case" "$programs/missed" "$case" fine
 done
 all_same
@@ -23,6 +23,7 @@ misses() {
 misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses signalfd 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses early '.wait for ended process [0-9]* \(missed\), started by .* never resolves'
+misses late 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses suspend 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 armed='one-shot watch of socket [0-9]*, read last by take_byte[^+]*, usually armed again by arm'
@@ -46,7 +47,7 @@ done
 has handler dump 'label +a signal'
 "$THRUM" dump handler.thrum | grep 'wait for ended' && wrong 'a handler may run between two parts of a wait'
 
-for case in children signalfd suspend early loop watch answer edge door thief owner handed; do
+for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
 	# A single thread whose child lives yet isn't recorded.
 	[[ $case == early && ! -e fine-early.thrum ]] && continue
 	has "fine-$case" why '^no findings'

@@ -73,6 +73,9 @@ has again-fine why '^no findings'
 # A time limit of another clock lies decades ahead.
 same clocks "$programs/clocks"
 has clocks why 'time-out of another clock, [0-9]+ days too late'
+same again "$programs/clocks" again
+has again why 'Waits for .time-out of another clock, [0-9]+ days too late.*clocks\.c:[0-9]+ wait_a_moment'
+! "$THRUM" why again.thrum | grep 'Should resolve' || wrong 'a thread that waits should end what it waits for'
 for case in right known long; do
 	same "$case" "$programs/clocks" "$case"
 	has "$case" why '^no findings'

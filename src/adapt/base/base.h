@@ -196,9 +196,10 @@ static inline void raise_to(_Atomic int *most, int value)
 
 #define HELD_MAX 16
 #define PERMITS_MAX 16
-/* The same event that epoll tells of again and again. */
+/* The same event that epoll, or poll, tells of again and again. */
 struct spin {
-	uint64_t data, task, teller; /* task: of the finding; teller: the task that waits for it */
+	uint64_t data;         /* epoll's, or the descriptor of poll */
+	uint64_t task, teller; /* of the finding, and the one that waits for it */
 	uint32_t events, count;
 	int left; /* bytes */
 	int64_t since;

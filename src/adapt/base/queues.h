@@ -53,4 +53,8 @@ uint64_t thrum__adapt_queue_asked_by(pid_t);
 /* The queue to which this process has sent last, if it sent before it ever received; 0: it did not. */
 uint64_t thrum__adapt_queue_asked(void);
 
+/* A process is about to be started, which may have the queues of mq_open() that this one had alone. Those who
+ * wait for such a queue wait for the outside from now on. */
+void thrum__adapt_queues_shared(void);
+
 #endif

@@ -504,6 +504,7 @@ static inline int note_accepted(int made, const void *caller)
 	if (made >= 0) {
 		thrum__adapt_limit_made(made, caller);
 		leave_limit();
+		thrum__adapt_connection_accepted(made, caller);
 	} else if (errno == EMFILE || errno == ENFILE) {
 		thrum__adapt_limit_hit(caller);
 	}

@@ -29,6 +29,8 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 			thrum__adapt_pipe_closed((int)fd);
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
+		thrum__adapt_connection_forget((int)fd);
+		thrum__adapt_timer_closed((int)fd);
 		thrum__adapt_limit_made((int)fd, NULL);
 		thrum__adapt_unsent_forget((int)fd);
 		atomic_store_explicit(&thrum__adapt_accepters[fd], 0, memory_order_relaxed);
@@ -55,6 +57,7 @@ static void close_one(int fd, const void *caller)
 static void share(int fd)
 {
 	thrum__adapt_tokens_end(fd);
+	thrum__adapt_connection_forget(fd);
 	if (!is_of_pipe(fd))
 		return;
 	thrum__adapt_pipe_use(fd);

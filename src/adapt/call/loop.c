@@ -121,8 +121,10 @@ static void tell_epoll(const struct epoll_event *events, int count, const void *
 	}
 }
 
-static void tell_poll(const struct pollfd *fds, nfds_t count)
+static void tell_poll(const struct pollfd *fds, nfds_t count, int result, const void *caller)
 {
+	if (thrum__adapt_spin_polled(fds, count, result, caller))
+		return;
 	for (nfds_t i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
 		if (!fds[i].revents)
 			continue;
@@ -251,8 +253,7 @@ static int left_of(int limit, uint64_t began)
 		bool is_recorded = false; \
 \
 		/* Nothing is told of each turn of a spin. */ \
-		if ((epoll) >= 0 && UNLIKELY(thrum__adapt_spin_goes_on()) && \
-			is_on(ADAPTER_LOOP)) { \
+		if (UNLIKELY(thrum__adapt_spin_goes_on()) && is_on(ADAPTER_LOOP)) { \
 			timeout = 0; \
 			result = real_##name(caller) arguments; \
 			if (result > 0) \

@@ -243,6 +243,23 @@ static bool is_held_back(const sigset_t *mask)
 	return is_held;
 }
 
+/* A handler has ended such a wait. */
+static _Atomic bool was_woken;
+
+/* Whether the handler of SIGCHLD is the only one, no wait was ever ended by it, and no child was ever taken,
+ * though one has ended: its signal may have come before the handler was there. Keeps errno. */
+static bool is_handler_late(const sigset_t *mask)
+{
+	int error = errno;
+	bool is_late = !atomic_load(&was_woken) && thrum__adapt_children_untaken() &&
+		is_held_back(mask);
+
+	for (int number = 1; number <= SIGRTMAX && is_late; number++)
+		is_late = number == SIGCHLD || !has_handler(number);
+	errno = error;
+	return is_late;
+}
+
 /* ppoll() without descriptors waits as sigsuspend() does, but for some time. */
 static int wait_for_handler(const sigset_t *mask, const void *caller)
 {
@@ -251,11 +268,12 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 		.caller = caller,
 		.reason = &thrum__adapt_outside,
 		.epoll = -1,
+		.is_told = is_handler_late(mask),
 		.pause = LOOK_FIRST};
 
 	thrum__adapt_look_before(&looking);
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
-	while (thrum__adapt_takes_children(false) && is_held_back(mask)) {
+	while (thrum__adapt_takes_children(looking.is_told) && is_held_back(mask)) {
 		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
 
 		if (real_ppoll(caller)(NULL, 0, &pause, mask) != 0)
@@ -269,12 +287,17 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 
 STAND_IN int sigsuspend(const sigset_t *mask)
 {
-	if (starts(thrum__adapt_takes_children(false) && is_held_back(mask)))
-		return wait_for_handler(mask, CALLER);
-	thrum__adapt_sent_begin();
-	int result = real_sigsuspend(CALLER)(mask);
+	int result;
 
-	thrum__adapt_sent_over();
+	if (starts((thrum__adapt_takes_children(false) && is_held_back(mask)) ||
+		    (is_chosen(ADAPTER_BLOCK) && is_handler_late(mask)))) {
+		result = wait_for_handler(mask, CALLER);
+	} else {
+		thrum__adapt_sent_begin();
+		result = real_sigsuspend(CALLER)(mask);
+		thrum__adapt_sent_over();
+	}
+	atomic_store_explicit(&was_woken, true, memory_order_relaxed);
 	return result;
 }
 

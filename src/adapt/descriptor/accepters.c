@@ -47,8 +47,7 @@ static uint64_t hash_of(const struct sockaddr *address, socklen_t size)
 	return hash;
 }
 
-/* Whether it is on this machine: as far as a port alone tells. */
-static bool is_here(const struct sockaddr *address)
+bool thrum__adapt_is_here(const struct sockaddr *address)
 {
 	const struct sockaddr_in *four = (const void *)address;
 	const struct sockaddr_in6 *six = (const void *)address;
@@ -95,7 +94,7 @@ static bool is_at(int fd, uint64_t hash)
 
 int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
 {
-	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
+	uint64_t hash = thrum__adapt_is_here(address) ? hash_of(address, size) : 0;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && hash; fd++)
 		if (is_at(fd, hash))
@@ -105,7 +104,7 @@ int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
 
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
-	uint64_t hash = is_here(address) ? hash_of(address, size) : 0;
+	uint64_t hash = thrum__adapt_is_here(address) ? hash_of(address, size) : 0;
 	const struct thread *thread;
 	uint32_t tid = 0;
 

@@ -9,6 +9,7 @@
  *   timers.c       who armed timers
  *   unsent.c       writes that fell short
  *   accepters.c    the threads that accept from sockets
+ *   connections.c  connections of the program to itself
  *   limit.c        programs that have as many as they may have
  */
 #ifndef ADAPT_DESCRIPTOR_H
@@ -125,6 +126,8 @@ int thrum__adapt_hide(long low, bool is_single);
 
 /* A pipe was made, there. */
 void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker);
+/* Two sockets that are connected to each other are one from now on. They may have been used before. */
+void thrum__adapt_pipe_joined(int one, int other, const void *maker);
 /* An end is about to be closed. Only for descriptors that are DESCRIPTOR_PIPE, as all below. */
 void thrum__adapt_pipe_closed(int fd);
 /* Others may use this end, or all pipes. */
@@ -280,6 +283,19 @@ bool thrum__adapt_accepts_alone(void);
 int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
 /* In a fork's child: it hasn't accepted yet. */
 void thrum__adapt_accepts_left(void);
+/* Whether an address is on this machine, as far as it tells. */
+bool thrum__adapt_is_here(const struct sockaddr *);
+
+/* ---- connections.c ---- */
+
+/* The program connects a socket to an address; peer may be NULL. For any descriptor, as all below. */
+void thrum__adapt_connects(int fd, const struct sockaddr *peer);
+/* It has accepted a connection, there. If both ends are its own, they are a pipe from now on. Keeps errno. */
+void thrum__adapt_connection_accepted(int fd, const void *caller);
+/* The descriptor is closed, or calls that aren't seen may use it. */
+void thrum__adapt_connection_forget(int fd);
+/* A process is about to be started, which may have all descriptors. */
+void thrum__adapt_connections_shared(void);
 
 /* ---- streams.c ---- */
 
@@ -306,6 +322,10 @@ bool thrum__adapt_timer_is_unarmed(int fd);
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);
 /* Whether no timer is armed, and this one is the program's own. */
 bool thrum__adapt_timer_is_last(int fd);
+/* The task of one that was set, by mistake, to a time that comes much too late; else NONE. */
+thrum_task thrum__adapt_timer_late(int fd);
+/* The descriptor is closed. */
+void thrum__adapt_timer_closed(int fd);
 /* That task tells of it, and ends when it is armed. */
 void thrum__adapt_timer_tell(int fd, thrum_task);
 /* Where it was set last; NULL: it isn't known. */

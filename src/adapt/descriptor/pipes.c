@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "adapt/base/queues.h"
 #include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
@@ -100,6 +101,26 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_fetch_or(&thrum__adapt_descriptors[to], DESCRIPTOR_PIPE);
 		return;
 	}
+}
+
+/* It may have been used before it is known. */
+static void doubt(struct pipe *pipe)
+{
+	if (!pipe)
+		return;
+	atomic_store(&pipe->may_be_read, true);
+	atomic_store(&pipe->is_used, true);
+	atomic_store(&pipe->is_written, true);
+	atomic_store(&pipe->reader, 0);
+	atomic_store(&pipe->writer, 0);
+}
+
+void thrum__adapt_pipe_joined(int one, int other, const void *maker)
+{
+	thrum__adapt_pipe_made(one, other, "socket", maker);
+	thrum__adapt_pipe_made(other, one, "socket", maker);
+	doubt(pipe_of(&reads[one]));
+	doubt(pipe_of(&reads[other]));
 }
 
 static void end_tokens(struct pipe *pipe);
@@ -351,6 +372,8 @@ void thrum__adapt_pipes_shared(void)
 		share(&pipes[i]);
 	}
 	thrum__adapt_timers_shared();
+	thrum__adapt_connections_shared();
+	thrum__adapt_queues_shared();
 }
 
 /* ---- Using ------------------------------------------------------------------------------------ */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Timers that are descriptors (timerfd): who armed or disarmed each of them last, and when they came. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapt/base/process.h"
@@ -11,6 +14,15 @@
 #define TIMER_TURNS 3
 #define LONGER 20               /* so many times as long as ever before it isn't armed */
 #define LEFT INT64_C(500000000) /* ns; a shorter time is none */
+#define SECONDS_A_DAY 86400
+#define SOON SECONDS_A_DAY /* s; a usual timer comes before this */
+/* A time that counts from now, and isn't meant to: it is the clock's, which is so high, and a usual interval
+ * more, which ends in milliseconds. The clock was asked shortly before. All in ns. */
+#define LONG_UP INT64_C(600000000000)
+#define INTERVAL INT64_C(10000000000)
+#define ROUND 1000000
+#define SHORTLY 200000
+#define ENDLESS_TIME (INT64_C(3650) * SECONDS_A_DAY)
 
 /* By descriptor, modulo their number. */
 static struct timer {
@@ -22,6 +34,9 @@ static struct timer {
 	_Atomic int64_t came[TIMER_TURNS];
 	_Atomic int64_t longest; /* ns from when it came to when it was armed again */
 	_Atomic uint64_t task;   /* that tells of it; 0: none */
+	_Atomic int clock;
+	_Atomic uint64_t
+		late; /* the task of one that was set to come by mistake much later; 0: none */
 } timers[TIMERS];
 static _Atomic bool has_timers;
 
@@ -43,6 +58,68 @@ bool thrum__adapt_is_timer(int fd)
 	return fd >= 0 && atomic_load_explicit(&place_of(fd)->fd, memory_order_relaxed) == fd + 1;
 }
 
+/* ---- Times that are meant otherwise -------------------------------------------------------------- */
+
+static void end_late(struct timer *timer)
+{
+	uint64_t task = atomic_exchange(&timer->late, 0);
+
+	if (task && atomic_load(&timer->maker) == own_pid())
+		thrum_task_resolve(task);
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* Whether a time that counts from now on is one of that clock, and was meant to be absolute. */
+static bool is_meant_absolute(const struct timespec *time, const struct timespec *now)
+{
+	int64_t left = ns_of(time) - ns_of(now);
+
+	return ns_of(now) >= LONG_UP && left > 0 && left < INTERVAL &&
+		left % ROUND >= ROUND - SHORTLY;
+}
+
+/* By how many seconds a timer comes too late, as its time is one of another clock, or one of its clock that
+ * was meant to be absolute. 0: it doesn't, as far as is known. */
+static int64_t find_delay(int clock, bool is_absolute, const struct timespec *time)
+{
+	struct timespec now, real;
+	int64_t left, meant;
+
+	if (clock_gettime(clock, &now) != 0 || clock_gettime(CLOCK_REALTIME, &real) != 0)
+		return 0;
+	left = (int64_t)time->tv_sec - (is_absolute ? now.tv_sec : 0);
+	meant = (int64_t)time->tv_sec - real.tv_sec;
+	if (left >= ENDLESS_TIME)
+		return meant >= -SOON && meant <= SOON ? left : 0;
+	return !is_absolute && is_meant_absolute(time, &now) ? now.tv_sec : 0;
+}
+
+static void note_late(struct timer *timer, int fd, bool is_absolute, const struct timespec *time,
+	const void *caller)
+{
+	char label[CALL_MAX + PLACE_MAX + 80], *to;
+	int error = errno;
+	int64_t delay = find_delay(atomic_load(&timer->clock), is_absolute, time);
+
+	end_late(timer);
+	if (delay && is_on(ADAPTER_LOOP) && atomic_load(&timer->maker) == own_pid()) {
+		thrum__adapt_put_call(label, "expiry of", fd);
+		to = thrum__adapt_put_number(stpcpy(strchr(label, '\0'), ", "), (uint64_t)delay);
+		to = stpcpy(to,
+			is_absolute ? " s too late, by another clock"
+				    : " s too late, as if from now on");
+		thrum__adapt_label(to, ", set by", caller);
+		atomic_store(&timer->late, thrum__adapt_missing(label, caller));
+	}
+	errno = error;
+}
+
+/* ---- Using --------------------------------------------------------------------------------------- */
+
 STAND_IN int timerfd_create(int clock, int flags)
 {
 	int fd = real_timerfd_create(CALLER)(clock, flags);
@@ -52,6 +129,8 @@ STAND_IN int timerfd_create(int clock, int flags)
 		atomic_store(&place_of(fd)->maker, own_pid());
 		atomic_store(&place_of(fd)->longest, 0);
 		atomic_store(&place_of(fd)->task, 0);
+		atomic_store(&place_of(fd)->clock, clock);
+		end_late(place_of(fd));
 		for (int i = 0; i < TIMER_TURNS; i++)
 			atomic_store(&place_of(fd)->came[i], 0);
 		atomic_store(&place_of(fd)->fd, fd + 1);
@@ -79,16 +158,31 @@ STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 {
 	int result = real_timerfd_settime(CALLER)(fd, flags, time, before);
 
-	if (result == 0 && is_chosen(ADAPTER_LOOP) && thrum__adapt_is_timer(fd))
+	if (result == 0 && is_chosen(ADAPTER_LOOP) && thrum__adapt_is_timer(fd)) {
 		note_set(place_of(fd), time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0,
 			CALLER);
+		note_late(place_of(fd), fd, flags & TFD_TIMER_ABSTIME, &time->it_value, CALLER);
+	}
 	return result;
+}
+
+thrum_task thrum__adapt_timer_late(int fd)
+{
+	return thrum__adapt_timer_is_own(fd) ? atomic_load(&place_of(fd)->late) : THRUM_TASK_NONE;
+}
+
+void thrum__adapt_timer_closed(int fd)
+{
+	if (thrum__adapt_is_timer(fd))
+		end_late(place_of(fd));
 }
 
 void thrum__adapt_timers_shared(void)
 {
-	for (unsigned i = 0; i < TIMERS; i++)
+	for (unsigned i = 0; i < TIMERS; i++) {
+		end_late(&timers[i]);
 		atomic_store(&timers[i].maker, 0);
+	}
 }
 
 bool thrum__adapt_timer_is_own(int fd)
@@ -101,6 +195,7 @@ void thrum__adapt_timer_came(int fd)
 {
 	struct timer *timer = place_of(fd);
 
+	end_late(timer);
 	for (int i = 1; i < TIMER_TURNS; i++)
 		atomic_store(&timer->came[i - 1], atomic_load(&timer->came[i]));
 	atomic_store(&timer->came[TIMER_TURNS - 1], rough_time());

@@ -28,6 +28,12 @@ static _Atomic uint64_t numbers[QUEUES];
 /* The last queue to which this process has sent. */
 static _Atomic int asked_queue;
 
+/* The numbers of queues without a name that were waited for; 0: free. */
+#define OWN 32
+static _Atomic uint64_t own[OWN];
+/* This program may have started a process since it opened a queue: that may use any queue. */
+static _Atomic bool has_opened, is_shared;
+
 static void put_path(char path[64], mqd_t queue)
 {
 	*thrum__adapt_put_number(stpcpy(path, "/proc/self/fd/"), (uint64_t)queue) = '\0';
@@ -66,6 +72,73 @@ static bool has_unread(uint64_t asked)
 		about.mq_curmsgs > 0;
 }
 
+/* ---- Queues that the program has alone --------------------------------------------------------- */
+
+/* The address that stands for a queue: the program has nothing there. */
+static const void *address_of(uint64_t number)
+{
+	return (const void *)~(uintptr_t)number;
+}
+
+/* Finds the object of a queue without a name, that no other process can have. NULL: there is none. */
+static struct object *own_object(mqd_t queue, const void *caller)
+{
+	char path[64], name[IPC_NAME], label[CALL_MAX] = "queue ";
+	uint64_t number;
+	bool is_private = false;
+	unsigned i = 0;
+
+	put_path(path, queue);
+	number = thrum__adapt_ipc_mq_number(path, &is_private);
+	if (!number || !is_private || atomic_load(&is_shared))
+		return NULL;
+	for (uint64_t before = 0; i < OWN; i++, before = 0)
+		if (atomic_compare_exchange_strong(&own[i], &before, number) || before == number)
+			break;
+	if (i == OWN)
+		return NULL;
+	thrum__adapt_ipc_mq_name(name, path);
+	strcat(label, name);
+	return thrum__adapt_object_named(address_of(number), THRUM_KIND_STREAM, label, caller);
+}
+
+/* The same if a thread has waited for it already. */
+static struct object *known_object(mqd_t queue)
+{
+	return UNLIKELY(atomic_load_explicit(&own[0], memory_order_relaxed) != 0) &&
+			!atomic_load(&is_shared)
+		? thrum__adapt_object((uintptr_t)address_of(number_of(queue)))
+		: NULL;
+}
+
+void thrum__adapt_queues_shared(void)
+{
+	if (!atomic_load(&has_opened) || atomic_exchange(&is_shared, true))
+		return;
+	for (unsigned i = 0; i < OWN && atomic_load(&own[i]); i++) {
+		struct object *object = thrum__adapt_object(
+			(uintptr_t)address_of(atomic_load(&own[i])));
+		thrum_task other;
+
+		if (!object)
+			continue;
+		other = thrum__create(thrum__adapt_site(NULL), THRUM_KIND_HANDLE,
+			"a queue that others have, too");
+		thrum_task_become(atomic_exchange(&object->task, other), other);
+	}
+}
+
+/* Tells who sent to such a queue, or received from it. */
+static void tell_used(mqd_t queue, bool sends, const void *caller)
+{
+	struct object *object = known_object(queue);
+
+	if (object && sends)
+		thrum__adapt_signal(object, atomic_load(&object->waiters), caller);
+	else if (object)
+		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
+}
+
 static void note_used(mqd_t queue, bool sends)
 {
 	if (sends)
@@ -79,6 +152,7 @@ static mqd_t note_opened(mqd_t queue)
 {
 	if ((unsigned)queue < QUEUES)
 		atomic_store(&numbers[queue], 0);
+	atomic_store(&has_opened, true);
 	return queue;
 }
 
@@ -125,6 +199,15 @@ static bool look_until(struct noted_wait *wait, const struct mq_call *call,
 	return false;
 }
 
+/* Waits for a queue that the program has alone: one of its threads has to end that. */
+static ssize_t wait_inside(const struct mq_call *call, struct object *object)
+{
+	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
+
+	thrum__adapt_wait_begin(&wait, object, NULL, call->caller, call->until != NULL);
+	return call_until(call, call->until);
+}
+
 static NOINLINE ssize_t wait_for(const struct mq_call *call)
 {
 	struct noted_wait wait
@@ -140,6 +223,7 @@ static NOINLINE ssize_t wait_for(const struct mq_call *call)
 		.has_unread = has_unread,
 		.call = {call->sends ? SYS_mq_timedsend : SYS_mq_timedreceive,
 			{(unsigned long)call->queue}}};
+	struct object *object;
 	int error = errno;
 	ssize_t result;
 
@@ -148,6 +232,11 @@ static NOINLINE ssize_t wait_for(const struct mq_call *call)
 	thrum__adapt_start();
 	if (!records_wait(ADAPTER_BLOCK))
 		return call_until(call, call->until);
+	object = thrum__adapt_had_handlers() ? NULL : own_object(call->queue, call->caller);
+	if (object) {
+		errno = error;
+		return wait_inside(call, object);
+	}
 	put_path(path, call->queue);
 	thrum__adapt_ipc_mq_name(name, path);
 	strcpy(stpcpy(label, call->sends ? "send to queue " : "receive from queue "), name);
@@ -171,8 +260,10 @@ static ssize_t try_first(const struct mq_call *call)
 		errno = error;
 		result = wait_for(call);
 	}
-	if (result >= 0)
+	if (result >= 0) {
 		note_used(call->queue, call->sends);
+		tell_used(call->queue, call->sends, call->caller);
+	}
 	return result;
 }
 

@@ -279,6 +279,9 @@ void thrum__adapt_look_settle(void);
 /* The calling thread was told of so many events. Returns whether it is the same one again, so that no more is
  * to be told of it. Records that the thread waits for its end, once that lasts. Keeps errno. */
 bool thrum__adapt_spin_told(const struct epoll_event *, int count, const void *caller);
+/* The same for poll(), which told of so many descriptors. */
+bool thrum__adapt_spin_polled(const struct pollfd *, unsigned long count, int told,
+	const void *caller);
 /* Whether it was so the last times. */
 bool thrum__adapt_spin_goes_on(void);
 /* It spins no more. */

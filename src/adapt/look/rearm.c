@@ -146,7 +146,10 @@ void thrum__adapt_rearm_wait(struct wait *wait, int fd, const void *caller)
 	struct looking looking = {.polled = &polled, .count = 1, .epoll = -1, .is_endless = true};
 	char label[CALL_MAX + PLACE_MAX];
 	int error = errno, seen = 0, pause = LOOK_FIRST;
+	thrum_task late = thrum__adapt_timer_late(fd);
 
+	if (late)
+		thrum_task_wait(wait->source, late);
 	for (; seen < LOOKS && !is_limited() && !thrum__adapt_had_handlers();
 		pause = next_pause(pause)) {
 		if (real_poll(NULL)(&polled, 1, pause) != 0)

@@ -196,7 +196,8 @@ static void tell_clock(struct wait *wait, int64_t left, const struct timespec *u
 		       (uint64_t)left / SECONDS_A_DAY),
 		" days too late");
 	task = thrum__adapt_ends_missing(wait, label, wait->caller);
-	thrum_task_wait(wait->task, task);
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, task);
 }
 
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,

@@ -205,6 +205,13 @@ int thrum__adapt_child_ended(pid_t process, siginfo_t *told)
 		: told->si_pid != 0;
 }
 
+bool thrum__adapt_children_untaken(void)
+{
+	siginfo_t told;
+
+	return !atomic_load(&last.tid) && thrum__adapt_child_ended(-1, &told) == 1;
+}
+
 /* Finds the children that ended, if the calling thread should take them. Returns how many. */
 static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
 {

@@ -491,6 +491,14 @@ static bool wait_inside(struct looked *looked, bool writes)
 	return false;
 }
 
+/* Whether a call waits to write to a socket. poll() tells later that there is room: so nobody looks
+ * meanwhile. */
+static bool is_full_socket(const struct looked *looked, enum side side)
+{
+	return is_writing(side) && looked->end.is_socket &&
+		thrum__adapt_socket_limit(looked->fd, true) == ENDLESS;
+}
+
 bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 {
 	bool writes = is_writing(side);
@@ -503,8 +511,11 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 	wait->is_ready = false;
 	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, side))
 		return false;
-	if (!is_like_poll(&looked, side))
+	if (!is_like_poll(&looked, side)) {
+		if (is_full_socket(&looked, side) && is_inside(&looked))
+			thrum__adapt_wait_again(wait, true);
 		return false;
+	}
 	if (!thrum__adapt_had_handlers())
 		return wait_inside(&looked, writes);
 	if (!thrum__adapt_may_interrupt())

@@ -100,6 +100,8 @@ thrum_task thrum__adapt_children_none(const void *caller);
 /* Whether a child has ended, or any if `process` isn't positive, and nobody has taken it: 1 if so, 0 if
  * not, -1 if there is no such child. Tells of it. Changes errno. */
 int thrum__adapt_child_ended(pid_t process, siginfo_t *told);
+/* Whether a child has ended, and the program never took any. Changes errno. */
+bool thrum__adapt_children_untaken(void);
 /* In a fork's child: it has no children. */
 void thrum__adapt_children_left(void);
 /* Whether the calling thread is the one that takes children which ended. is_told: it waits for the

@@ -128,6 +128,7 @@ static thrum_task create_task(const struct io_uring_sqe *sqe, const void *caller
 	thrum_task task;
 
 	thrum__adapt_tokens_end(sqe->fd); /* the kernel uses it */
+	thrum__adapt_connection_forget(sqe->fd);
 	if (is_of_pipe(sqe->fd))
 		thrum__adapt_pipe_shared(sqe->fd);
 	switch (sqe->opcode) {

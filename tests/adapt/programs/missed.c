@@ -8,6 +8,7 @@
  * missed early		a child ends before its signal is waited for, by the only thread
  * missed suspend	as children, but a handler takes them
  * missed handler	the same, and another handler might run between two parts of the wait
+ * missed late		a child ends before the handler of its signal is set, by the only thread
  * missed loop		as children, but the thread waits for other events meanwhile
  * missed watch		a descriptor's one-shot watch is not armed again in one case, and data comes
  * missed answer	the same; threads are busy with other events, and one waits for the answer
@@ -18,6 +19,7 @@
  * With `fine`: all children are taken, all watches armed. Then these end:
  *
  * missed owner	a child that ended is taken later, by the thread that started it
+ * missed counted	ends of children are counted, and nobody takes them
  * missed handed	a worker arms the watches again, and is slow once
  */
 #define _GNU_SOURCE
@@ -136,6 +138,12 @@ static void take_in_handler(int number)
 	handled += take_children();
 }
 
+static void count_in_handler(int number)
+{
+	(void)number;
+	handled++;
+}
+
 static int suspend(void)
 {
 	struct sigaction action = {.sa_handler = take_in_handler};
@@ -170,6 +178,44 @@ static int early(void)
 	}
 	sigwaitinfo(&signals, &told); /* waits for ever */
 	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static int late(void)
+{
+	struct sigaction action = {.sa_handler = take_in_handler};
+	sigset_t before;
+	pid_t child;
+
+	start_recording();
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	if (is_fine) {
+		block_signal(SIGCHLD);
+		sigaction(SIGCHLD, &action, NULL);
+	}
+	child = start_child(1000);
+	watch_end(child);
+	block_signal(SIGCHLD);
+	sigaction(SIGCHLD, &action, NULL);
+	while (handled < 1)
+		sigsuspend(&before); /* waits for ever */
+	return 0;
+}
+
+/* A handler counts the ends of children, which nobody takes. Then the program waits to be ended. */
+static int counted(void)
+{
+	struct sigaction action = {.sa_handler = count_in_handler};
+	sigset_t before;
+
+	start_recording();
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	block_signal(SIGCHLD);
+	sigaction(SIGCHLD, &action, NULL);
+	watch_end(start_child(1000));
+	alarm(2);
+	while (handled >= 0)
+		sigsuspend(&before);
 	return 0;
 }
 
@@ -476,6 +522,8 @@ int main(int argc, char **argv)
 		: strcmp(name, "suspend") == 0 || has_handler ? suspend()
 		: strcmp(name, "signalfd") == 0               ? read_signals()
 		: strcmp(name, "early") == 0                  ? early()
+		: strcmp(name, "late") == 0                   ? late()
+		: strcmp(name, "counted") == 0                ? counted()
 		: strcmp(name, "loop") == 0                   ? loop()
 		: strcmp(name, "owner") == 0                  ? owner()
 		: strcmp(name, "edge") == 0                   ? edge()

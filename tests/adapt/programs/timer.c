@@ -2,7 +2,8 @@
 /*
  * A thread does a step each time a timer expires, and arms the timer again: after two steps, it forgets
  * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it
- * to another thread, which does so late; "child" has a child, which has the timer, too. With a second
+ * to another thread, which does so late; "child" has a child, which has the timer, too; "clock" arms it by
+ * the time of another clock the last time, and "far" for a hundred years, as if it were none. With a second
  * argument the thread reads from the timer without an epoll. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
@@ -13,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STEPS 3
@@ -21,6 +23,22 @@ static sem_t done;
 static int timer, epoll;
 static const char *mode = "";
 static int with_epoll;
+
+#define CENTURY 3155760000
+
+static void arm_far(int step)
+{
+	struct itimerspec time = {.it_value.tv_sec = CENTURY};
+	int flags = 0;
+
+	if (step < STEPS - 1)
+		return;
+	if (strcmp(mode, "clock") == 0) {
+		flags = TFD_TIMER_ABSTIME;
+		clock_gettime(CLOCK_REALTIME, &time.it_value);
+	}
+	timerfd_settime(timer, flags, &time, NULL);
+}
 
 static void arm(void)
 {
@@ -39,6 +57,8 @@ void *run_steps(void *unused)
 		sem_post(&done);
 		if (step < STEPS - 1 || strcmp(mode, "armed") == 0)
 			arm();
+		if (strcmp(mode, "clock") == 0 || strcmp(mode, "far") == 0)
+			arm_far(step);
 	}
 	return unused;
 }

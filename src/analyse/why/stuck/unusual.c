@@ -110,16 +110,18 @@ static bool add_ended_source(struct thrum__finding *finding, struct thrum__searc
 	return true;
 }
 
-/* One task always ended those like the leaf, and doesn't go on. */
+/* One task always ended those like the leaf, and doesn't go on. One that waits for the leaf itself only took
+ * note of their ends. */
 static bool add_steady_ender(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t task = thrum__analyse_task_is_object(model, path->leaf)
 		? THRUM__NONE
 		: thrum__why_steady_ender(search, path->leaf);
 
-	if (!thrum__analyse_task_is_pending(model, task) ||
+	if ((last && last->task == task) || !thrum__analyse_task_is_pending(model, task) ||
 		!*thrum__model_task_name(model, task, NULL))
 		return false;
 	thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
