@@ -19,6 +19,8 @@ soon fine-bell "$programs/bell" fine
 for case in loop worker fine; do
 	soon "asked-$case" "$programs/asked" "$case"
 done
+soon asked-polling "$programs/asked" loop poll
+soon polled-fine "$programs/asked" fine poll
 for case in eventfd pipe fine late looks; do
 	soon "$case-drained" "$programs/drained" "$case"
 done
@@ -92,11 +94,14 @@ has bell why 'data of (pipe [0-9]+ or )?eventfd [0-9]+, 3 taken at once by (answ
 has fine-bell why '^no findings|^no tasks'
 
 # One that was told of work that was asked for should answer. Else the one that works should tell.
-has asked-loop why 'Waits for .data of socket [0-9]+'
-has asked-loop why 'data of socket [0-9]+: Waits for .thread (ask|asked\+0x)'
+for case in loop polling; do
+	has "asked-$case" why 'Waits for .data of socket [0-9]+, read last by (take_question|asked\+0x)'
+	has "asked-$case" why 'data of socket [0-9]+,.*: Waits for .thread (ask|asked\+0x)'
+done
 has asked-worker dump 'data of eventfd [0-9]+'
 has asked-worker why 'thread (work|asked\+0x[0-9a-f]+): Waits for .condition '
 has asked-fine why '^no findings|^no tasks'
+has polled-fine why '^no findings|^no tasks'
 
 # One that polls such a pipe waits for the thread that wrote to it before, once all wait for each other.
 for case in eventfd pipe; do

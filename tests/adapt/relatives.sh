@@ -31,14 +31,15 @@ hangs broker 'Waits for .process [0-9]* \(stock\)'
 hangs session 'read of process [0-9]* at serve_sessions[^:]*: Waits for .other end of socket [0-9]* in this process'
 hangs pool 'process [0-9]* \((relatives|worker)\).*: Waits for .*process [0-9]* \((relatives|worker)\)'
 has pool why "process [0-9]*( .worker.)?, killed by SIGKILL"
-for case in half lock slots ring broker session pool; do
+hangs parser 'Waits for .data of socket [0-9]*, read last by (take_requests|relatives\+0x[0-9a-f]*).'
+for case in half lock slots ring broker session pool parser; do
 	has "$case" why '^deadlock \(certain\)'
 done
 hangs handler 'reading end of pipe [0-9]* in this process. never resolves'
 hangs limit 'EMFILE: all 24 are open\); 1[0-9] made by limit'
 
 # Nothing is wrong: another thread sends later, or others only seem to wait.
-for case in half lock slots handler limit late turns ring broker session expiry pool; do
+for case in half lock slots handler limit late turns ring broker session expiry pool parser; do
 	same "fine-$case" "$programs/relatives" "$case" fine
 	has "fine-$case" why '^no findings'
 done

@@ -176,6 +176,93 @@ static void nobody_runs_the_default_context(void **state)
 	expect_unrun(timer, "105" MS "@1 resolve 2 12\n", false);
 }
 
+/* The thread 2 asks the handle 10 of a loop ten times, and waits for a condition that the handle signals. Then
+ * the loop's timer 11 waits for that condition itself. */
+struct waiter {
+	const char *rest;     /* how the timer waits */
+	bool is_helped;       /* the thread 3 gave the first signal */
+	bool is_elsewhere;    /* the handle runs in the loop of thread 3 */
+	bool is_still_asking; /* the thread 2 waits, too */
+};
+
+static void tell_waiter(const struct waiter *waiter)
+{
+	const char *lane = waiter->is_elsewhere ? "@2" : "",
+		   *own = waiter->is_elsewhere ? "3" : "1";
+	unsigned ms = 10;
+
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 switch 1\n0 create 1 20 condition\n"
+		"0 create 1 11 timer\n0 label 11 \"reload\n0 @1 create - 2 thread\n0 @1 switch 2\n"
+		"0 @2 create - 3 thread\n0 @2 switch 3\n0 %s create %s 10 handle\n"
+		"0 %s label 10 \"answer\n1" MS "suspend \"wait for work\n"
+		"1" MS "@2 suspend \"wait for work outside\n",
+		lane, own, lane);
+	for (int i = 0; i < 10; i++, ms += 10) {
+		story_tell("%u" MS "@1 wait 2 20\n%u" MS "@1 suspend \"blocked\n", ms, ms);
+		if (waiter->is_helped && i == 0)
+			story_tell("%u" MS "@2 resume\n%u" MS "@2 signal 3 20 =1\n%u" MS
+				   "@2 suspend \"wait for work outside\n",
+				ms + 2, ms + 2, ms + 2);
+		else
+			story_tell("%u" MS "%s resume\n%u" MS "%s switch 10\n%u" MS
+				   "%s signal 10 20 =1\n%u" MS "%s switch %s\n%u" MS
+				   "%s suspend \"wait for work%s\n",
+				ms + 2, lane, ms + 2, lane, ms + 2, lane, ms + 2, lane, own, ms + 2,
+				lane, waiter->is_elsewhere ? " outside" : "");
+		story_tell("%u" MS "@1 resume\n%u" MS "@1 read 2 20\n", ms + 3, ms + 3);
+	}
+	story_tell("%u" MS "resume\n%u" MS "switch 11\n%u" MS "wait 11 20\n%u" MS "suspend \"%s\n",
+		ms, ms, ms, ms, waiter->rest);
+	if (waiter->is_still_asking)
+		story_tell("%u" MS "@1 wait 2 20\n%u" MS "@1 suspend \"blocked\n", ms + 1, ms + 1);
+	else
+		story_tell("%u" MS "@1 create 2 30 timer\n%u" MS "@1 due 30 =9000000000\n%u" MS
+			   "@1 wait 2 30\n%u" MS "@1 suspend \"blocked for a time\n",
+			ms + 1, ms + 1, ms + 1, ms + 1);
+	story_tell("2000" MS "@2 resume\n2000" MS "@2 suspend \"wait for work outside\n");
+}
+
+/* Whether the timer and the handle are found to wait for each other. */
+static bool is_held_up(struct waiter waiter)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	bool is_found = false;
+
+	tell_waiter(&waiter);
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++) {
+		const struct thrum__finding *finding = &findings.findings[i];
+		const struct thrum__step *last = &finding->steps[finding->step_count - 1];
+
+		assert_int_equal(finding->class, THRUM__FINDING_DEADLOCK);
+		assert_int_equal(finding->certainty, THRUM__LIKELY);
+		assert_int_equal(finding->steps[0].task, story_task(model, 11));
+		assert_int_equal(last->kind, THRUM__STEP_NEEDS_LANE);
+		assert_int_equal(last->task, story_task(model, 10));
+		assert_int_equal(last->other, story_task(model, 11));
+		is_found = true;
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return is_found;
+}
+
+static void a_callback_waits_for_its_own_loop(void **state)
+{
+	(void)state;
+	assert_true(is_held_up((struct waiter){.rest = "blocked", .is_still_asking = true}));
+	assert_true(is_held_up((struct waiter){.rest = "blocked"}));
+	/* It waits for a time, another thread may signal, or the handle's loop goes on. */
+	assert_false(
+		is_held_up((struct waiter){.rest = "blocked for a time", .is_still_asking = true}));
+	assert_false(is_held_up((struct waiter){.rest = "blocked", .is_helped = true}));
+	assert_false(is_held_up((struct waiter){.rest = "blocked", .is_elsewhere = true}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_loop_may_go_on),
 		cmocka_unit_test(the_last_of_its_sort_keeps_a_loop),
 		cmocka_unit_test(nobody_runs_the_default_context),
+		cmocka_unit_test(a_callback_waits_for_its_own_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -397,7 +397,7 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 		thrum__adapt_pipe_took(fd, (size_t)result, caller);
 	}
 	if (is_socket(fd) && result > 0) {
-		thrum__adapt_watch_reads(fd, caller);
+		thrum__adapt_reader_note(fd, caller);
 		thrum__adapt_socket_receive(fd);
 	}
 	hear_news(thrum__adapt_self);

@@ -54,19 +54,37 @@ static bool is_librarys(const void *caller)
 	return polls_own && polls_own(caller);
 }
 
+/* Whether poll() waits for nothing but pipes of the program, and timers. */
+static bool polls_pipes(const struct pollfd *fds, nfds_t count)
+{
+	bool has_pipe = false;
+
+	for (nfds_t i = 0; i < count; i++) {
+		if (fds[i].fd >= 0 && !is_of_pipe(fds[i].fd) && !thrum__adapt_is_timer(fds[i].fd))
+			return false;
+		has_pipe |= fds[i].fd >= 0 && is_of_pipe(fds[i].fd);
+	}
+	return has_pipe;
+}
+
 /* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
  * for that. Else NULL. */
 static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
 	bool is_endless, const void *caller)
 {
+	struct object *object;
+	bool is_loop;
+
 	looking->polled = fds;
 	looking->count = count;
 	for (nfds_t i = 0; fds && i < count && !looking->is_outside; i++)
 		looking->is_outside = thrum__adapt_is_outside(fds[i].fd);
 	if (UNLIKELY(thrum__adapt_is_told))
 		return NULL;
-	looking->is_loop = count > 0 && is_endless && fds && thrum__adapt_loop_tells &&
-		is_on(ADAPTER_BLOCK);
+	is_loop = count > 0 && is_endless && fds && is_on(ADAPTER_BLOCK);
+	looking->polls_pipes = is_loop && count > 1 && !thrum__adapt_loop_tells &&
+		!is_librarys(caller) && polls_pipes(fds, count);
+	looking->is_loop = is_loop && (thrum__adapt_loop_tells || looking->polls_pipes);
 	looking->runner = thrum__adapt_loop_runner;
 	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
 		looking->stream = fds->fd;
@@ -80,7 +98,9 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 		return NULL;
 	if (thrum__adapt_loop_tells)
 		looking->alone = fds->fd;
-	return thrum__adapt_pipe(fds->fd, false, caller);
+	object = thrum__adapt_pipe(fds->fd, false, caller);
+	looking->is_loop |= !object; /* relatives may have it, too */
+	return object;
 }
 
 static bool is_in(const fd_set *set, int fd)

@@ -263,6 +263,17 @@ bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
+/* ---- readers.c ---- */
+
+/* A call at that place has read from a socket; NULL: the socket is another one from now on. The descriptor is
+ * less than FDS_MAX. Async-signal-safe. */
+void thrum__adapt_reader_note(int fd, const void *caller);
+/* The place; NULL: nothing was read from it. */
+const void *thrum__adapt_reader(int fd);
+/* Adds ", read last by" and the place to a label with room for PLACE_MAX more bytes, if the program's own code
+ * lies there. */
+void thrum__adapt_reader_put(char *label, int fd);
+
 /* ---- accepters.c ---- */
 
 /* Not 0: the calling thread, or another one, accepts from this socket. */

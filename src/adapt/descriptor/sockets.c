@@ -477,4 +477,5 @@ int thrum__adapt_socket_of(uint64_t inode)
 void thrum__adapt_socket_forget(unsigned fd)
 {
 	atomic_store_explicit(&connections[fd], 0, memory_order_relaxed);
+	thrum__adapt_reader_note((int)fd, NULL);
 }

@@ -30,8 +30,7 @@ static bool has_cause(const struct looking *looking)
 
 static bool may_be_for_pipes(const struct looking *looking)
 {
-	return looking->epoll >= 0 && !looking->is_for_others &&
-		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
+	return (looking->epoll >= 0 || looking->polls_pipes) && !looking->is_for_others && (thrum__adapt_has_pipes() || thrum__adapt_has_timers());
 }
 
 /* A signal that asks the program to end doesn't take what is left; but it may end any other wait. */
@@ -149,8 +148,8 @@ static bool look_for_missing(const struct looking *looking)
 	return true;
 }
 
-/* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
- * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
+/* If the epoll or poll() tells of nothing but pipes of the program, the thread waits for the first of these, as
+ * for one alone. If there are several, any may come, and a timer may be armed: so all threads have to wait
  * for each other. */
 static void look_for_pipes(struct looking *looking)
 {
@@ -162,7 +161,9 @@ static void look_for_pipes(struct looking *looking)
 	struct object *object;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
+	looking->is_for_others = looking->epoll >= 0
+		? !thrum__adapt_epoll_need(looking->epoll, &need)
+		: !thrum__adapt_polled_need(looking->polled, looking->count, &need);
 	looking->is_loop = looking->is_for_others && looking->is_endless && is_on(ADAPTER_BLOCK);
 	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
 	fd = looking->is_for_others                        ? -1

@@ -95,8 +95,6 @@ void thrum__adapt_look_end(struct wait *);
 struct epoll_event;
 /* Whether there are any. */
 bool thrum__adapt_watches_once(void);
-/* A call at that place has read from a descriptor. */
-void thrum__adapt_watch_reads(int fd, const void *caller);
 /* A call at that place is about to accept from a socket. */
 void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* Whether an epoll is asked for this event of a descriptor. */

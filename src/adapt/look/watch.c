@@ -28,7 +28,6 @@ static struct watch {
 	int left;                     /* bytes, as far as that is known */
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
-	const void *_Atomic read_at;  /* where it was read from last; NULL: nobody knows */
 	_Atomic uint64_t task;
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
@@ -160,7 +159,6 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
-		atomic_store_explicit(&watches[fd].read_at, NULL, memory_order_relaxed);
 		resolve_told(&watches[fd].task);
 		thrum__adapt_stopped_over((int)fd);
 	}
@@ -219,12 +217,6 @@ void thrum__adapt_watch_accepts(int fd, const void *caller)
 {
 	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_edges, memory_order_relaxed))
 		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
-}
-
-void thrum__adapt_watch_reads(int fd, const void *caller)
-{
-	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_once, memory_order_relaxed))
-		atomic_store_explicit(&watches[fd].read_at, caller, memory_order_relaxed);
 }
 
 void thrum__adapt_watch_turn(void)
@@ -319,7 +311,7 @@ static void tell_edge(struct watch *watch, int fd, const void *waits_at)
 /* Its last reader may have returned early. */
 static void tell_once(struct watch *watch, int fd)
 {
-	const void *own = atomic_load(&watch->armed_at), *reader = atomic_load(&watch->read_at);
+	const void *own = atomic_load(&watch->armed_at), *reader = thrum__adapt_reader(fd);
 	const void *caller = own ? own : atomic_load(&armed_at);
 	thrum_task task, waiter = find_waiter(fd);
 	char label[CALL_MAX + 2 * PLACE_MAX + 60];

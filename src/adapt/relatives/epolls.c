@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * For what a thread waits in epoll: /proc tells which descriptors that are. If these are pipes of the program
- * and timers that aren't armed, nothing but the program ends the wait.
+ * For what a thread waits in poll() or epoll, of which /proc tells which descriptors that are. If these are pipes
+ * of the program and timers that aren't armed, nothing but the program ends the wait.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -46,52 +47,89 @@ static bool is_unused(int fd)
 	return is && is(fd);
 }
 
+/* The pipes of which a wait tells, as they are found. */
+struct found_pipes {
+	struct epoll_need *need;
+	struct epoll_need unused;
+	struct latest latest;
+	bool has_counter;
+};
+
 /* Adds a pipe. Those that are unused are there until another one comes. */
-static void add(struct epoll_need *need, struct epoll_need *unused, struct latest *latest, int fd)
+static void add(struct found_pipes *found, int fd)
 {
 	const void *taker;
-	struct epoll_need *to = is_unused(fd) ? unused : need;
+	struct epoll_need *to = is_unused(fd) ? &found->unused : found->need;
 
+	found->has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
 	if (thrum__adapt_eventfd_taken(fd, &taker) > 1)
-		need->merged = fd;
+		found->need->merged = fd;
 	if (to->count++ == 0)
 		to->first = fd;
-	if (to == need)
-		compare(latest, fd);
+	if (to == found->need)
+		compare(&found->latest, fd);
+}
+
+/* Adds a descriptor. Returns false if it is neither a pipe of the program alone nor an unarmed timer. */
+static bool add_any(struct found_pipes *found, int fd)
+{
+	if (is_of_pipe(fd) && !thrum__adapt_pipe_is_shared(fd, false)) {
+		add(found, fd);
+		return true;
+	}
+	if (!thrum__adapt_timer_is_unarmed(fd))
+		return false;
+	found->need->timer = fd;
+	found->need->timers++;
+	return true;
+}
+
+static struct found_pipes begin(struct epoll_need *need)
+{
+	*need = (struct epoll_need){-1, -1, -1, -1, 0, 0};
+	return (struct found_pipes){need, {.first = -1}, {-1, -1}, false};
+}
+
+/* Returns false if the kernel may write to one of the pipes. */
+static bool end(struct found_pipes *found)
+{
+	struct epoll_need *need = found->need;
+
+	if (need->count == 0) {
+		need->first = found->unused.first;
+		need->count = found->unused.count;
+	}
+	need->likely = choose(&found->latest, need->first);
+	return !found->has_counter || !thrum__adapt_process_has_kernel_writes(own_pid());
 }
 
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
 	char text[EPOLL_TEXT], *line = text;
-	struct latest latest = {-1, -1};
-	struct epoll_need unused = {.first = -1};
-	bool has_counter = false;
-	size_t size;
+	struct found_pipes found = begin(need);
+	size_t size = thrum__adapt_process_read_info(own_pid(), epoll, text, sizeof text);
 
-	*need = (struct epoll_need){-1, -1, -1, -1, 0, 0};
-	size = thrum__adapt_process_read_info(own_pid(), epoll, text, sizeof text);
 	if (size == 0 || size == sizeof text - 1)
 		return false;
 	while ((line = strstr(line, word))) {
 		int fd = (int)strtol(line += strlen(word), NULL, 10);
 
-		if (!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false)) {
-			if (!thrum__adapt_timer_is_unarmed(fd))
-				return false;
-			need->timer = fd;
-			need->timers++;
-			continue;
-		}
-		has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
-		add(need, &unused, &latest, fd);
+		if (!add_any(&found, fd))
+			return false;
 	}
-	if (need->count == 0) {
-		need->first = unused.first;
-		need->count = unused.count;
-	}
-	need->likely = choose(&latest, need->first);
-	return !has_counter || !thrum__adapt_process_has_kernel_writes(own_pid());
+	return end(&found);
+}
+
+bool thrum__adapt_polled_need(const struct pollfd *polled, unsigned long count,
+	struct epoll_need *need)
+{
+	struct found_pipes found = begin(need);
+
+	for (unsigned long i = 0; i < count; i++)
+		if (polled[i].fd >= 0 && !add_any(&found, polled[i].fd))
+			return false;
+	return end(&found);
 }
 
 bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
@@ -185,7 +223,7 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 	struct object *object)
 {
 	const struct thread *writer = writer_of(need);
-	char label[2 * CALL_MAX + PLACE_MAX];
+	char label[2 * CALL_MAX + 2 * PLACE_MAX];
 	struct wait *wait = looking->wait;
 	thrum_task data;
 
@@ -196,6 +234,7 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
 	else if (need->merged >= 0)
 		put_merged(label, need);
+	thrum__adapt_reader_put(label, need->likely);
 	if (is_joined_by(writer)) {
 		thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, looking->caller);
 		thrum_task_wait(wait->source, atomic_load(&writer->task));
@@ -212,12 +251,13 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 void thrum__adapt_poll_tell(struct looking *looking, const struct epoll_need *need)
 {
 	thrum_task writer = find_writer(need);
-	char label[CALL_MAX];
+	char label[CALL_MAX + PLACE_MAX];
 
 	if (!writer)
 		return;
 	thrum__adapt_wait_end(looking->wait);
 	thrum__adapt_put_call(label, "data of", need->likely);
+	thrum__adapt_reader_put(label, need->likely);
 	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
 	thrum_task_wait(looking->wait->source, writer);
 	thrum__adapt_wait_go(looking->wait, looking->reason);

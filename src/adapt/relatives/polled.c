@@ -130,10 +130,13 @@ static void tell(struct looking *looking, const struct polled *polled, const str
 {
 	const struct relative *self = &stuck->relatives[0];
 	struct wait *wait = looking->wait;
-	char label[CALL_MAX] = "end of a child";
+	char label[CALL_MAX + PLACE_MAX] = "end of a child";
+	int fd = find_polled(polled, &self->end);
 
-	if (self->sort == NEEDS_END)
-		thrum__adapt_put_call(label, "data of", find_polled(polled, &self->end));
+	if (self->sort == NEEDS_END) {
+		thrum__adapt_put_call(label, "data of", fd);
+		thrum__adapt_reader_put(label, fd);
+	}
 	if (wait->source)
 		thrum__adapt_wait_end(wait);
 	else

@@ -188,6 +188,7 @@ struct looking {
 	int epoll;                   /* it waits for its events; -1: for others */
 	const struct pollfd *polled; /* or for these; NULL: for others */
 	unsigned long count;
+	bool polls_pipes;   /* these are several pipes of the program, and timers, without a time limit */
 	const void *runner; /* of the loop that polls them, by is_loop */
 	bool is_endless;    /* it has no time limit */
 	bool is_outside;    /* others than the program may end it */
@@ -219,6 +220,8 @@ bool thrum__adapt_poll_need(int fd, struct epoll_need *);
 /* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
  * armed, or for very many. */
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
+/* The same for a thread that polls these. */
+bool thrum__adapt_polled_need(const struct pollfd *, unsigned long count, struct epoll_need *);
 /* The calling thread doesn't wait for events of an epoll, or a new wait is about to begin. */
 void thrum__adapt_epoll_waits(void);
 /* Whether all threads wait for each other while the calling one looks, and it is known who should write to

@@ -3,9 +3,10 @@
  * A loop on epoll takes questions of a client from a socket, gives them to a worker, and answers once the
  * worker rings, by an eventfd. With the argument "loop" it forgets the second answer; with "worker" the
  * worker waits for a permit then, which nobody gives: so all wait for each other, and SIGALRM ends the
- * program.
+ * program. With a second argument the loop uses poll().
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +70,32 @@ static void watch(int epoll, int fd)
 	epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Waits for one of these. Returns the one that is ready. */
+static int poll_one(void)
+{
+	struct pollfd all[] = {{orders[0], POLLIN, 0}, {-1, POLLIN, 0}, {client[0], POLLIN, 0},
+		{bell, POLLIN, 0}};
+
+	if (poll(all, 4, -1) > 0)
+		for (int i = 0; i < 4; i++)
+			if (all[i].revents)
+				return all[i].fd;
+	return -1;
+}
+
+static void *run_polling(void *unused)
+{
+	for (int answers = 0; answers < QUESTIONS;) {
+		int fd = poll_one();
+
+		if (fd == bell && give_answer(answers))
+			answers++;
+		else if (fd == client[0])
+			take_question();
+	}
+	return unused;
+}
+
 static void *run_loop(void *unused)
 {
 	struct epoll_event event;
@@ -98,7 +125,7 @@ static void *ask(void *unused)
 
 int main(int argc, char **argv)
 {
-	void *(*const run[])(void *) = {run_loop, work, ask};
+	void *(*const run[])(void *) = {argc > 2 ? run_polling : run_loop, work, ask};
 	pthread_t threads[3];
 
 	alarm(6); /* on a busy machine two looks take some time */

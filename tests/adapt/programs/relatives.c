@@ -456,6 +456,52 @@ static void pool(void)
 		;
 }
 
+/* The child sends requests of two bytes each, one of three bytes, and waits for an answer to each. */
+static void send_requests(int fd)
+{
+	char answer;
+
+	for (int i = 0; i < 5; i++)
+		if (write(fd, "req", i == 3 ? 3 : 2) < 0 || read(fd, &answer, 1) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+/* Answers each request that has come whole. Returns false at the end. */
+static bool __attribute__((noinline)) take_requests(int fd)
+{
+	static char bytes[8];
+	static ssize_t used;
+	ssize_t size = read(fd, bytes + used, sizeof bytes - (size_t)used);
+
+	if (size <= 0)
+		return false;
+	used += size;
+	if (used == 3 && !is_fine)
+		return true; /* though the longer one is whole, too */
+	used = 0;
+	return write(fd, "a", 1) == 1;
+}
+
+/* The parent polls the child's requests alone. */
+static void parser(void)
+{
+	struct pollfd polled = {-1, POLLIN, 0};
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+		exit(1);
+	if (fork() == 0) {
+		close(ends[0]);
+		send_requests(ends[1]);
+	}
+	close(ends[1]);
+	polled.fd = ends[0];
+	while (poll(&polled, 1, -1) == 1 && take_requests(ends[0]))
+		;
+	wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -463,7 +509,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
 		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring},
-		{"broker", broker}, {"session", session}, {"expiry", expiry}, {"pool", pool}};
+		{"broker", broker}, {"session", session}, {"expiry", expiry}, {"pool", pool},
+		{"parser", parser}};
 	pthread_t thread;
 	sigset_t mask;
 

@@ -38,8 +38,9 @@ struct thrum__why_link {
 	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
 	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
 	bool is_served;
-	unsigned also;  /* `task` is an object: so many more serve it, which all wait, too */
-	bool is_steady; /* wait.on itself ended those like `task` */
+	unsigned also;   /* `task` is an object: so many more serve it, which all wait, too */
+	bool is_steady;  /* wait.on itself ended those like `task` */
+	bool is_carried; /* `task` is run by a loop's thread, which wait.on keeps */
 };
 
 struct thrum__why_path {

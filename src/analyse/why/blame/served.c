@@ -275,6 +275,11 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 		: link->is_steady                                  ? THRUM__STEP_SHOULD_GO_ON
 								   : THRUM__STEP_SHOULD_END;
 
+	if (link->is_carried) {
+		thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, link->task, link->wait.on,
+			link->wait.since, THRUM__NONE);
+		return;
+	}
 	thrum__why_set_more(thrum__why_add_step(finding, kind, link->wait.on, link->task,
 				    link->wait.since, link->wait.edge),
 		link->also);

@@ -286,7 +286,57 @@ static bool is_mutual(const struct thrum__search *search, uint32_t object, uint3
 		: thrum__why_waits_on(model, others.task[0], object) == 1;
 }
 
-/* If a single task serves an object, and waits itself, makes *link lead to it. The same for several that all
+/* The lane of a thread's own task, or of a handle or timer that its loop runs; or NONE. */
+static uint32_t carrier_of(const struct thrum__model *model, uint32_t task)
+{
+	if (thrum__analyse_task_is_lane(model, task))
+		return THRUM__TASK(model, task, lane);
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_HANDLE:
+	case THRUM_KIND_TIMER: return thrum__why_last_lane(model, task);
+	default: return THRUM__NONE;
+	}
+}
+
+/* The task that is blocked on a task's thread, so that nothing else runs there; or NONE. */
+static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = carrier_of(model, task), on;
+	struct thrum__analyse_waits waits;
+
+	if (lane >= model->lane_count)
+		return THRUM__NONE;
+	on = thrum__why_task_of_lane(&model->lanes[lane]);
+	if (on == task || !thrum__analyse_task_is_pending(model, on))
+		return THRUM__NONE;
+	waits = thrum__analyse_graph_waits(&search->graph, on);
+	return waits.count > 0 && thrum__why_is_blocked(model, on, &waits.waits[0]) &&
+			thrum__why_thread_rests_for(model, on, THRUM__REASON_BLOCKED)
+		? on
+		: THRUM__NONE;
+}
+
+/* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but another
+ * task is blocked on the thread, makes *link lead to that one. */
+static bool thread_wait(const struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t task, struct thrum__why_link *link)
+{
+	bool is_lane = thrum__analyse_task_is_lane(search->model, task);
+	uint32_t keeper = keeper_of(search, task);
+
+	if (keeper == THRUM__NONE ||
+		(!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served)))
+		return false;
+	link->is_carried = !is_lane;
+	link->wait = (struct thrum__analyse_wait){.on = keeper,
+		.next = keeper,
+		.edge = THRUM__NONE,
+		.since = thrum__analyse_graph_waits(&search->graph, keeper).waits[0].since};
+	return true;
+}
+
+/* If a single task serves an object, and waits itself, or its thread is blocked in another one, makes *link lead to it. The same for several that all
  * wait for the path, or for others which wait for the object. */
 static bool serving_wait(struct thrum__search *search, struct thrum__why_path *path,
 	uint32_t object, uint32_t waiter, struct thrum__why_link *link)
@@ -310,7 +360,9 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 		i = closing;
 	else if (able > 1 && !is_mutual(search, object, waiter, &servers))
 		return false;
-	if (!blocked_waits(search, servers.task[i], waiter, &waits))
+	if (!blocked_waits(search, servers.task[i], waiter, &waits) &&
+		(thrum__analyse_task_is_lane(model, servers.task[i]) || waits.count > 0 ||
+			keeper_of(search, servers.task[i]) == THRUM__NONE))
 		return false;
 	path->is_closed |= is_closed && closing < servers.count;
 	link->also = able - 1;
@@ -373,31 +425,6 @@ static bool ending_wait(struct thrum__search *search, const struct thrum__why_pa
 	return true;
 }
 
-/* If a thread's own task waits for nothing, but another task is blocked on the thread, sets *wait to lead to
- * that one. */
-static bool thread_wait(const struct thrum__search *search, uint32_t task,
-	struct thrum__analyse_wait *wait)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t lane = THRUM__TASK(model, task, lane), on;
-	struct thrum__analyse_waits waits;
-
-	if (!thrum__analyse_task_is_lane(model, task) || lane >= model->lane_count)
-		return false;
-	on = thrum__why_task_of_lane(&model->lanes[lane]);
-	if (on == task || !thrum__analyse_task_is_pending(model, on))
-		return false;
-	waits = thrum__analyse_graph_waits(&search->graph, on);
-	if (waits.count == 0 || !thrum__why_is_blocked(model, on, &waits.waits[0]) ||
-		!thrum__why_thread_rests_for(model, on, THRUM__REASON_BLOCKED))
-		return false;
-	*wait = (struct thrum__analyse_wait){.on = on,
-		.next = on,
-		.edge = THRUM__NONE,
-		.since = waits.waits[0].since};
-	return true;
-}
-
 static int push_link(struct thrum__why_path *path, const struct thrum__why_link *link)
 {
 	if (path->length == path->room) {
@@ -438,7 +465,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		if (thrum__analyse_task_is_object(model, at))
 			link.is_served = serving_wait(search, path, at, waiter, &link);
 		if (!link.is_served && !next_wait(search, at, &link.wait)) {
-			link.is_served = thread_wait(search, at, &link.wait) ||
+			link.is_served = thread_wait(search, path, at, &link) ||
 				ending_wait(search, path, at, &link);
 			if (!link.is_served)
 				break;

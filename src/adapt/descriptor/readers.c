@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where the program read last from its sockets. If a loop waits for a question while the other end waits for an
+ * answer, the code that read last may have left it out.
+ */
+#include <string.h>
+
+#include "adapt/descriptor/descriptor.h"
+#include "port/port.h"
+
+static const void *_Atomic readers[FDS_MAX];
+
+void thrum__adapt_reader_note(int fd, const void *caller)
+{
+	atomic_store_explicit(&readers[fd], caller, memory_order_relaxed);
+}
+
+const void *thrum__adapt_reader(int fd)
+{
+	return (unsigned)fd < FDS_MAX ? atomic_load_explicit(&readers[fd], memory_order_relaxed)
+				      : NULL;
+}
+
+void thrum__adapt_reader_put(char *label, int fd)
+{
+	const void *reader = thrum__adapt_reader(fd);
+	struct thrum__port_module module;
+
+	/* A library reads for whoever has called it. */
+	if (reader && thrum__port_find_module(reader, &module) && !strstr(module.path, ".so"))
+		thrum__adapt_label(strchr(label, '\0'), ", read last by", reader);
+}
