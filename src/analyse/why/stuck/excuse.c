@@ -87,7 +87,7 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - search->model->end;
 
-	if (left < FAR_MIN)
+	if (left < FAR_MIN || thrum__why_is_in_call(search->model, task))
 		return false;
 	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
 	return thrum__why_took_less(search, task, due) || (peer && is_far(&peer->dues, left)) ||
