@@ -271,12 +271,18 @@ static void count_tries(struct thrum__search *search, struct thrum__why_path *pa
 
 /* ---- The leaf ------------------------------------------------------------------------------ */
 
-/* Whether a task is running, and its run isn't long. */
-static bool is_at_work(const struct thrum__model *model, uint32_t task)
+/* Whether a task is running, and its run isn't long. A thread may compute for as long as it likes, unless it
+ * is far older than its peers became. */
+static bool is_at_work(const struct thrum__search *search, uint32_t task)
 {
-	return thrum__analyse_task_is_running(model, task) &&
-		!thrum__analyse_task_is_lane(model, task) &&
-		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
+	const struct thrum__model *model = search->model;
+
+	if (!thrum__analyse_task_is_running(model, task) ||
+		thrum__analyse_task_is_lane(model, task))
+		return false;
+	return model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN ||
+		(THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			thrum__why_peers_lateness(&search->peers, task) < FAR_LATE);
 }
 
 /* Whether the note that tells when a task is due is forgotten. */
@@ -666,7 +672,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&
 		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
-	return is_at_work(model, leaf) ||
+	return is_at_work(search, leaf) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&
