@@ -574,6 +574,16 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
+bool thrum__why_is_busy(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = thrum__why_last_lane(model, task);
+
+	return thrum__analyse_task_is_pending(model, task) && lane != THRUM__NONE &&
+		model->lanes[lane].suspended == THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, task).count == 0;
+}
+
 /* Whether all that are missing at a barrier do something that no wait tells of, and may come: its rounds took
  * as long before. If they didn't, sets path->is_soon: they may come nevertheless. */
 static bool is_late_party(const struct thrum__search *search, struct thrum__why_path *path)
@@ -583,14 +593,9 @@ static bool is_late_party(const struct thrum__search *search, struct thrum__why_
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = last ? thrum__why_absent(search, path->leaf, last->task, absent) : 0;
 
-	for (unsigned i = 0; i < missing; i++) {
-		uint32_t lane = thrum__why_last_lane(model, absent[i]);
-
-		if (!thrum__analyse_task_is_pending(model, absent[i]) || lane == THRUM__NONE ||
-			model->lanes[lane].suspended != THRUM__NONE ||
-			thrum__analyse_graph_waits(&search->graph, absent[i]).count > 0)
+	for (unsigned i = 0; i < missing; i++)
+		if (!thrum__why_is_busy(search, absent[i]))
 			return false;
-	}
 	path->is_soon |= missing > 0;
 	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
 }
@@ -630,6 +635,33 @@ static bool is_open_link(const struct thrum__model *model, const struct thrum__w
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
 }
 
+/* Whether the thread of a task was at rest at a time: what the task did then, a signal's handler did. */
+static bool was_at_rest(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t lane = thrum__why_last_lane(model, task), row = model->suspensions.count;
+
+	for (int i = 0;
+		lane != THRUM__NONE && i < SUSPENSIONS_BACK && row-- > model->suspensions.first;
+		i++)
+		if (thrum__model_has_row(&model->suspensions, row) &&
+			THRUM__SUSPENSION(model, row, lane) == lane &&
+			THRUM__SUSPENSION(model, row, start) <= time)
+			return time < THRUM__SUSPENSION(model, row, end);
+	return false;
+}
+
+/* Whether the path ends at such a pipe, and nobody but a signal's handler wrote to it last. */
+static bool ends_at_open_pipe(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t signal = thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL);
+
+	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim) &&
+		(signal == THRUM__NONE ||
+			was_at_rest(model, THRUM__EDGE(model, signal, from),
+				THRUM__EDGE(model, signal, time)));
+}
+
 /* Whether a circle leads through such a pipe. Nobody idles with a lock that another one needs. */
 static bool is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
 {
@@ -658,7 +690,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_late_party(search, path) || is_fresh(search, path) ||
-			may_be_elsewhere(search, path) || thrum__why_has_newcomer(search, path) ||
+			may_be_elsewhere(search, path) || ends_at_open_pipe(model, path) ||
+			thrum__why_has_newcomer(search, path) ||
 			thrum__why_is_limited(search, path) ||
 			thrum__why_may_be_served(search, path);
 	if (is_half_forgotten(model, leaf))
