@@ -561,5 +561,8 @@ bool thrum__adapt_had_other_handlers(void);
 void thrum__adapt_loop_handles(int number);
 /* Whether there is one, or was one just now. Keeps errno. */
 bool thrum__adapt_may_handle(void);
+/* The C library will call a function of the program in a thread of its own. It counts as a handler from now
+ * on. */
+void thrum__adapt_will_call_back(void);
 
 #endif

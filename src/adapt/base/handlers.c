@@ -55,9 +55,12 @@ static enum handlers handlers(void)
 					  : RESTARTS;
 }
 
+/* Whether the C library was asked to call functions of the program in a thread of its own. */
+static _Atomic bool calls_back;
+
 bool thrum__adapt_has_handlers(void)
 {
-	return handlers() != NO_HANDLER;
+	return atomic_load(&calls_back) || handlers() != NO_HANDLER;
 }
 
 bool thrum__adapt_may_interrupt(void)
@@ -67,6 +70,12 @@ bool thrum__adapt_may_interrupt(void)
 
 /* When handlers that may end a wait were sought last. 0: they have to be sought again. */
 static _Atomic int64_t sought;
+
+void thrum__adapt_will_call_back(void)
+{
+	atomic_store(&calls_back, true);
+	atomic_store(&sought, 0);
+}
 
 bool thrum__adapt_may_handle(void)
 {

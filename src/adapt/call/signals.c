@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Calls that wait for a signal. */
+/* Calls that wait for a signal, or ask for a function in its place. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapt/base/process.h"
@@ -19,6 +21,8 @@ REAL(sigwait)
 REAL(sigwaitinfo)
 REAL(sigsuspend)
 REAL(ppoll)
+REAL(timer_create)
+REAL(mq_notify)
 
 #define SIGNALS_FEW 8 /* a set of more is meant for all that come */
 
@@ -337,4 +341,25 @@ STAND_IN int pause(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	return pause_with(&before, CALLER);
+}
+
+/* ---- Functions in the place of signals -------------------------------------------------------- */
+
+static void note_notice(const struct sigevent *notice)
+{
+	if (notice && notice->sigev_notify == SIGEV_THREAD)
+		thrum__adapt_will_call_back();
+}
+
+STAND_IN int timer_create(clockid_t clock, struct sigevent *restrict notice,
+	timer_t *restrict timer)
+{
+	note_notice(notice);
+	return real_timer_create(CALLER)(clock, notice, timer);
+}
+
+STAND_IN int mq_notify(mqd_t queue, const struct sigevent *notice)
+{
+	note_notice(notice);
+	return real_mq_notify(CALLER)(queue, notice);
 }

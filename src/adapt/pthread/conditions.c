@@ -338,12 +338,27 @@ static bool is_new_poster(const void *semaphore)
 	return true;
 }
 
+/* Whether a signal's handler posts: it interrupted the thread's own code, which may not post at all. Keeps
+ * errno. A thread that posted before does so on its own. */
+static bool is_handler(const void *semaphore)
+{
+	int error = errno;
+	bool is_one = (is_own(semaphore) || is_watched(semaphore)) && !has_permits(semaphore) &&
+		atomic_load_explicit(&thrum__adapt_posters[semaphore_of(semaphore) -
+					     thrum__adapt_semaphores],
+			memory_order_relaxed) == 0 &&
+		!is_limited() && thrum__adapt_may_handle() && thrum__adapt_handler_around() != NULL;
+
+	errno = error;
+	return is_one;
+}
+
 /* Records a post by a thread's own code if another waits. If the semaphore counts events, each post of
  * another task than the one before is recorded, too, so that all are known that ever posted. */
 static void tell_post(const void *semaphore, const void *caller)
 {
-	/* The thread waits, so this is a signal's handler, which may post again at any time. */
-	if (UNLIKELY(thrum__adapt_is_paused())) {
+	/* If the thread waits, this is a signal's handler, too. It may post again at any time. */
+	if (UNLIKELY(thrum__adapt_is_paused()) || is_handler(semaphore)) {
 		thrum__adapt_permits_forget(semaphore);
 		return;
 	}

@@ -115,6 +115,9 @@ void thrum__why_add_lock(struct thrum__finding *, const struct thrum__search *,
  * what the waiter waits for. */
 void thrum__why_add_held(struct thrum__finding *, const struct thrum__search *, uint32_t task);
 
+/* Whether a permit of a task was released before while it waited for one more: others do that for it. */
+bool thrum__why_is_freed(const struct thrum__model *, uint32_t task, uint32_t semaphore);
+
 /* ---- Barriers (barriers.c) ----------------------------------------------------------------- */
 
 #define THRUM__ABSENT_MAX 4

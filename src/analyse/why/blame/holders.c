@@ -6,7 +6,7 @@
 #define HOPS 6         /* waits that are followed from a task that may hold a lock */
 #define SUSPECTS_MAX 8 /* that may hold a lock: more tell nothing */
 #define SUSPECTS_TOLD 2
-#define LOOK_BACK 256 /* edges of a lock that are searched for releases */
+#define LOOK_BACK 256 /* edges that are searched for releases */
 #define RELEASES_MIN 8
 #define NO_TIME 1000 /* ns: too little to begin, to take a lock and to lose the event */
 
@@ -171,4 +171,25 @@ void thrum__why_add_held(struct thrum__finding *finding, const struct thrum__sea
 				THRUM__EDGE(model, edge, time), edge);
 		return;
 	}
+}
+
+bool thrum__why_is_freed(const struct thrum__model *model, uint32_t task, uint32_t semaphore)
+{
+	uint32_t edge;
+	bool is_released = false;
+
+	if (!thrum__model_has_row(&model->tasks, task) ||
+		THRUM__TASK(model, semaphore, kind) != THRUM_KIND_SEMAPHORE)
+		return false;
+	edge = THRUM__TASK(model, task, edge_out);
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (THRUM__EDGE(model, edge, to) != semaphore)
+			continue;
+		if (is_released && kind == THRUM__EDGE_WAIT)
+			return true;
+		is_released = kind == THRUM__EDGE_UNLOCK;
+	}
+	return false;
 }

@@ -16,6 +16,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/why/blame/blame.h"
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/parts.h"
 
@@ -195,7 +196,9 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 			target = ENDED;
 		}
 		node->is_doubtful |= hold->is_guess;
-		net->targets[node->first + i] = target;
+		net->targets[node->first + i] = thrum__why_is_freed(model, hold->task, lock->task)
+			? FREE
+			: target;
 		/* A reader that wants the lock for itself gets it once the others are gone. */
 		for (uint32_t k = 0; k < waits.count; k++)
 			if (waits.waits[k].on == lock->task)

@@ -87,7 +87,7 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - search->model->end;
 
-	if (left < FAR_MIN)
+	if (left < FAR_MIN || thrum__why_is_in_call(search->model, task))
 		return false;
 	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
 	return thrum__why_took_less(search, task, due) || (peer && is_far(&peer->dues, left)) ||
@@ -271,12 +271,18 @@ static void count_tries(struct thrum__search *search, struct thrum__why_path *pa
 
 /* ---- The leaf ------------------------------------------------------------------------------ */
 
-/* Whether a task is running, and its run isn't long. */
-static bool is_at_work(const struct thrum__model *model, uint32_t task)
+/* Whether a task is running, and its run isn't long. A thread may compute for as long as it likes, unless it
+ * is far older than its peers became. */
+static bool is_at_work(const struct thrum__search *search, uint32_t task)
 {
-	return thrum__analyse_task_is_running(model, task) &&
-		!thrum__analyse_task_is_lane(model, task) &&
-		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
+	const struct thrum__model *model = search->model;
+
+	if (!thrum__analyse_task_is_running(model, task) ||
+		thrum__analyse_task_is_lane(model, task))
+		return false;
+	return model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN ||
+		(THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			thrum__why_peers_lateness(&search->peers, task) < FAR_LATE);
 }
 
 /* Whether the note that tells when a task is due is forgotten. */
@@ -568,6 +574,16 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 			THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
+bool thrum__why_is_busy(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = thrum__why_last_lane(model, task);
+
+	return thrum__analyse_task_is_pending(model, task) && lane != THRUM__NONE &&
+		model->lanes[lane].suspended == THRUM__NONE &&
+		thrum__analyse_graph_waits(&search->graph, task).count == 0;
+}
+
 /* Whether all that are missing at a barrier do something that no wait tells of, and may come: its rounds took
  * as long before. If they didn't, sets path->is_soon: they may come nevertheless. */
 static bool is_late_party(const struct thrum__search *search, struct thrum__why_path *path)
@@ -577,14 +593,9 @@ static bool is_late_party(const struct thrum__search *search, struct thrum__why_
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = last ? thrum__why_absent(search, path->leaf, last->task, absent) : 0;
 
-	for (unsigned i = 0; i < missing; i++) {
-		uint32_t lane = thrum__why_last_lane(model, absent[i]);
-
-		if (!thrum__analyse_task_is_pending(model, absent[i]) || lane == THRUM__NONE ||
-			model->lanes[lane].suspended != THRUM__NONE ||
-			thrum__analyse_graph_waits(&search->graph, absent[i]).count > 0)
+	for (unsigned i = 0; i < missing; i++)
+		if (!thrum__why_is_busy(search, absent[i]))
 			return false;
-	}
 	path->is_soon |= missing > 0;
 	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
 }
@@ -624,6 +635,33 @@ static bool is_open_link(const struct thrum__model *model, const struct thrum__w
 			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
 }
 
+/* Whether the thread of a task was at rest at a time: what the task did then, a signal's handler did. */
+static bool was_at_rest(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t lane = thrum__why_last_lane(model, task), row = model->suspensions.count;
+
+	for (int i = 0;
+		lane != THRUM__NONE && i < SUSPENSIONS_BACK && row-- > model->suspensions.first;
+		i++)
+		if (thrum__model_has_row(&model->suspensions, row) &&
+			THRUM__SUSPENSION(model, row, lane) == lane &&
+			THRUM__SUSPENSION(model, row, start) <= time)
+			return time < THRUM__SUSPENSION(model, row, end);
+	return false;
+}
+
+/* Whether the path ends at such a pipe, and nobody but a signal's handler wrote to it last. */
+static bool ends_at_open_pipe(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t signal = thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL);
+
+	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim) &&
+		(signal == THRUM__NONE ||
+			was_at_rest(model, THRUM__EDGE(model, signal, from),
+				THRUM__EDGE(model, signal, time)));
+}
+
 /* Whether a circle leads through such a pipe. Nobody idles with a lock that another one needs. */
 static bool is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
 {
@@ -652,7 +690,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			thrum__why_has_newcomer(search, path);
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_late_party(search, path) || is_fresh(search, path) ||
-			may_be_elsewhere(search, path) || thrum__why_has_newcomer(search, path) ||
+			may_be_elsewhere(search, path) || ends_at_open_pipe(model, path) ||
+			thrum__why_has_newcomer(search, path) ||
 			thrum__why_is_limited(search, path) ||
 			thrum__why_may_be_served(search, path);
 	if (is_half_forgotten(model, leaf))
@@ -666,7 +705,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&
 		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
-	return is_at_work(model, leaf) ||
+	return is_at_work(search, leaf) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&

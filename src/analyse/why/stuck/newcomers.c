@@ -263,6 +263,38 @@ static bool has_retry(struct thrum__search *search, uint32_t object, int64_t sin
 	return false;
 }
 
+/* Whether a thread waits for a signal, and none has come. */
+static bool awaits_signal(const struct thrum__search *search, const struct thrum__lane *lane)
+{
+	static const char *const words[] = {"a signal", "SIG"};
+	const struct thrum__model *model = search->model;
+	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__analyse_task_is_pending(model, thread) || has_heard(model, lane))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, thread);
+	return waits.count > 0 &&
+		THRUM__TASK(model, waits.waits[0].on, kind) == THRUM_KIND_HANDLE &&
+		thrum__why_begins_with(model, waits.waits[0].on, words, 2) &&
+		!thrum__why_is_seen(model, waits.waits[0].on);
+}
+
+/* Whether a thread that waits for its first signal may signal an object next: all that did have ended. */
+static bool has_signal_thread(const struct thrum__search *search, uint32_t object, uint32_t waiter)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(model, object, waiter, &servers);
+	if (servers.count == 0 || servers.pending > 0 || thrum__why_is_barrier(model, object))
+		return false;
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (awaits_signal(search, &model->lanes[i]))
+			return true;
+	return false;
+}
+
 static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	return has_new_thread(search, object, is_unasked) || has_signal(search, object);
@@ -274,7 +306,9 @@ bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__w
 
 	if (path->circle == THRUM__NONE)
 		return has_newcomer(search, path->leaf, last && is_unasked(search, last)) ||
-			(last && has_retry(search, path->leaf, last->wait.since));
+			(last &&
+				(has_retry(search, path->leaf, last->wait.since) ||
+					has_signal_thread(search, path->leaf, last->task)));
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&

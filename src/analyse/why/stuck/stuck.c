@@ -312,6 +312,22 @@ static bool is_abandoned(struct thrum__search *search, const struct thrum__why_p
 		thrum__why_abandoner(search, path->leaf, &count) != THRUM__NONE;
 }
 
+/* Whether a thread that serves the leaf may just compute for long. */
+static bool is_served_by_busy(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+	unsigned first;
+
+	if (!last || !thrum__analyse_task_is_object(search->model, path->leaf))
+		return false;
+	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
+	return thrum__why_able_servers(search, path->leaf, &servers, &first) > 0 &&
+		THRUM__TASK(search->model, servers.task[first], kind) == THRUM_KIND_THREAD &&
+		thrum__why_is_busy(search, servers.task[first]);
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -327,7 +343,9 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	shorten_path(search, path);
 	if (path->is_marked)
 		return path->is_soon || thrum__why_is_loop(search, path->leaf) ||
-				is_abandoned(search, path) || thrum__why_may_be_forced(search, path)
+				is_abandoned(search, path) ||
+				thrum__why_may_be_forced(search, path) ||
+				is_served_by_busy(search, path)
 			? THRUM__POSSIBLE
 			: THRUM__LIKELY;
 	/* Such tasks wait for promises, which often become others: nobody knows for which one it waits. */

@@ -114,6 +114,9 @@ bool thrum__why_is_for_server(const struct thrum__model *, const struct thrum__w
 /* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
 bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
 
+/* Whether a task's thread does something that no wait tells of: it computes, as it seems. */
+bool thrum__why_is_busy(const struct thrum__search *, uint32_t task);
+
 /* Whether it is a signal that came before a task waited for it. Nobody knows whether its handler has done all
  * that there was to do. */
 bool thrum__why_came_before(const struct thrum__model *, uint32_t task);
