@@ -253,7 +253,8 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (serves_itself(search, path->leaf, &servers))
 		return THRUM__EVIDENCE_STRONG;
-	if (thrum__why_not_again(search, last, &servers).kind >= 0 ||
+	if (thrum__why_lacks_room(search, path, &servers) ||
+		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)

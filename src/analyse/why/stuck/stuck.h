@@ -13,6 +13,8 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	ceased.c    tells whether those that served the leaf come no more
  *	later.c     tells whether all that serve the leaf wait for what may yet come
+ *	lookers.c   tells whether all threads wait, or only look now and then
+ *	room.c      tells whether all that make room in a queue wait for it
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
@@ -160,6 +162,19 @@ bool thrum__why_is_limited(const struct thrum__search *, const struct thrum__why
  * so, and no more come: their maker is blocked in the path's last wait; or the last of them failed, and none
  * came for far longer than ever. O(tasks). */
 bool thrum__why_have_ceased(struct thrum__search *, const struct thrum__why_path *,
+	const struct thrum__why_servers *);
+
+/* ---- Threads that only look (lookers.c) ------------------------------------------------------- */
+
+/* Whether each thread of a task's process is blocked, or has slept ten times since a time and done nothing
+ * for others. O(lanes · tasks since then). */
+bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
+
+/* ---- Queues without room (room.c) ------------------------------------------------------------- */
+
+/* Whether the path's leaf is a condition that tells of room in a queue, and all that make room there wait for
+ * it. O(signals). */
+bool thrum__why_lacks_room(struct thrum__search *, const struct thrum__why_path *,
 	const struct thrum__why_servers *);
 
 /* ---- Messages (messages.c) ------------------------------------------------------------------- */
