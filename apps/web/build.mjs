@@ -137,7 +137,7 @@ function gzip(bytes) {
 
 /** LZMA makes the core a tenth smaller than gzip. unlzma.c wants these numbers, and the size. */
 function lzma(bytes) {
-  const args = ["--format=lzma", "--lzma1=preset=9e,lc=3,lp=0,pb=0,nice=64", "-c"];
+  const args = ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0,nice=64", "-c"];
   const packed = packedBy("xz", args, bytes, () => gzip(bytes));
   if (packed[0] !== 0x1f) packed.writeBigUInt64LE(BigInt(bytes.length), 5);
   return packed;

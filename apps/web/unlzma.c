@@ -2,7 +2,7 @@
 /*
  * Unpacks the core of the page: LZMA, after Igor Pavlov's "LZMA specification" (of the LZMA SDK, in the
  * public domain), whose names are in brackets below. It is a wasm module of its own, as a script takes
- * three times as long. The literals' contexts and the positions are those of build.mjs: lc = 3, lp = 0,
+ * three times as long. The literals' contexts and the positions are those of build.mjs: lc = 4, lp = 0,
  * pb = 0. The size is known, so no end marker is read.
  */
 
@@ -25,7 +25,7 @@ enum {
 	LENGTH = ALIGN + 16,                    /* [LenDecoder] */
 	REP_LENGTH = LENGTH + 2 + 8 + 8 + 256,  /* [RepLenDecoder] */
 	LITERAL = REP_LENGTH + 2 + 8 + 8 + 256, /* [LitProbs] */
-	ODDS = LITERAL + 8 * 768,
+	ODDS = LITERAL + 16 * 768,
 };
 
 static uint16_t odds[ODDS]; /* that a bit is 0, of 2048 */
@@ -117,7 +117,7 @@ static uint32_t distance(uint32_t size)
 /* Returns a byte; bits above it may be set. `matched` is the byte at the last distance, if any. */
 static uint32_t literal(uint32_t before, int32_t matched)
 {
-	uint32_t first = LITERAL + 768 * (before >> 5);
+	uint32_t first = LITERAL + 768 * (before >> 4);
 	uint32_t node = 1;
 	for (uint32_t shift = 7; matched >= 0 && node < 256; shift--) {
 		uint32_t like = matched >> shift & 1;
