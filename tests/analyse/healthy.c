@@ -42,8 +42,8 @@ static void begin(const char *join)
 
 #define JOIN "40" MS "should-resolve 2\n40" MS "wait 1 2\n40" MS "suspend \"blocked\n"
 
-/* The thread 2 reads a pipe. If handlers may write, the recording says that it waits for the outside; what the
- * main thread writes while it rests, a handler writes. */
+/* The thread 2 reads a pipe. If handlers may write, the recording says that it waits for the outside; what
+ * the main thread writes while it rests, a handler writes. */
 static void a_handler_may_write_to_a_pipe(void **state)
 {
 	(void)state;

@@ -218,8 +218,8 @@ static void *wait_for_permit(void *unused)
 	return unused;
 }
 
-/* A timer calls a function in an hour (called), or nobody does anything (silent). Or the main thread's handler
- * posts while it is at work (raised). */
+/* A timer calls a function in an hour (called), or nobody does anything (silent). Or the main thread's
+ * handler posts while it is at work (raised). */
 static void wait_for_call(const char *what)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer};
