@@ -11,7 +11,7 @@ for case in read poll read-told poll-told semaphore permits child $given; do
 	begin "$case" "$programs/idle" "$case"
 done
 # Without a handler, nobody ends these.
-for case in read read-told; do
+for case in read read-told call-called call-silent call-raised; do
 	begin "never-$case" "$programs/idle" "$case" never
 done
 for case in told untold several; do
@@ -38,6 +38,10 @@ done
 # A program with a single thread is recorded only if others may share what it waits for.
 [[ ! -e semaphore.thrum ]] || has semaphore why '^no findings'
 has never-read why '^deadlock'
+has never-call-silent why '^never resolved \(likely\)'
+# The C library calls a function of the program, or a handler posted while its thread was at work.
+has never-call-called why '^no findings'
+has never-call-raised why '^no findings'
 has never-read-told why 'Waits for .condition over'
 has untold why 'Ends, and leaves out where such as .* all others like it came there, 6 in all'
 # Where others end without coming there, too, that tells nothing.

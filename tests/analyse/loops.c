@@ -176,8 +176,8 @@ static void nobody_runs_the_default_context(void **state)
 	expect_unrun(timer, "105" MS "@1 resolve 2 12\n", false);
 }
 
-/* The thread 2 asks the handle 10 of a loop ten times, and waits for a condition that the handle signals. Then
- * the loop's timer 11 waits for that condition itself. */
+/* The thread 2 asks the handle 10 of a loop ten times, and waits for a condition that the handle signals.
+ * Then the loop's timer 11 waits for that condition itself. */
 struct waiter {
 	const char *rest;     /* how the timer waits */
 	bool is_helped;       /* the thread 3 gave the first signal */

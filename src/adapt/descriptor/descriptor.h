@@ -270,8 +270,8 @@ void thrum__adapt_socket_forget(unsigned fd);
 void thrum__adapt_reader_note(int fd, const void *caller);
 /* The place; NULL: nothing was read from it. */
 const void *thrum__adapt_reader(int fd);
-/* Adds ", read last by" and the place to a label with room for PLACE_MAX more bytes, if the program's own code
- * lies there. */
+/* Adds ", read last by" and the place to a label with room for PLACE_MAX more bytes, if the program's own
+ * code lies there. */
 void thrum__adapt_reader_put(char *label, int fd);
 
 /* ---- accepters.c ---- */

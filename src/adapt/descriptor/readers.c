@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where the program read last from its sockets. If a loop waits for a question while the other end waits for an
- * answer, the code that read last may have left it out.
+ * Where the program read last from its sockets. If a loop waits for a question while the other end waits for
+ * an answer, the code that read last may have left it out.
  */
 #include <string.h>
 

@@ -30,7 +30,8 @@ static bool has_cause(const struct looking *looking)
 
 static bool may_be_for_pipes(const struct looking *looking)
 {
-	return (looking->epoll >= 0 || looking->polls_pipes) && !looking->is_for_others && (thrum__adapt_has_pipes() || thrum__adapt_has_timers());
+	return (looking->epoll >= 0 || looking->polls_pipes) && !looking->is_for_others &&
+		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
 }
 
 /* A signal that asks the program to end doesn't take what is left; but it may end any other wait. */
@@ -148,9 +149,9 @@ static bool look_for_missing(const struct looking *looking)
 	return true;
 }
 
-/* If the epoll or poll() tells of nothing but pipes of the program, the thread waits for the first of these, as
- * for one alone. If there are several, any may come, and a timer may be armed: so all threads have to wait
- * for each other. */
+/* If the epoll or poll() tells of nothing but pipes of the program, the thread waits for the first of these,
+ * as for one alone. If there are several, any may come, and a timer may be armed: so all threads have to
+ * wait for each other. */
 static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;

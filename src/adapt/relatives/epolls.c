@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * For what a thread waits in poll() or epoll, of which /proc tells which descriptors that are. If these are pipes
- * of the program and timers that aren't armed, nothing but the program ends the wait.
+ * For what a thread waits in poll() or epoll, of which /proc tells which descriptors that are. If these are
+ * pipes of the program and timers that aren't armed, nothing but the program ends the wait.
  */
 #define _GNU_SOURCE
 #include <poll.h>

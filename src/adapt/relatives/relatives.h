@@ -188,7 +188,7 @@ struct looking {
 	int epoll;                   /* it waits for its events; -1: for others */
 	const struct pollfd *polled; /* or for these; NULL: for others */
 	unsigned long count;
-	bool polls_pipes;   /* these are several pipes of the program, and timers, without a time limit */
+	bool polls_pipes; /* these are several pipes of the program, and timers, without a time limit */
 	const void *runner; /* of the loop that polls them, by is_loop */
 	bool is_endless;    /* it has no time limit */
 	bool is_outside;    /* others than the program may end it */

@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	if (is("pipe") && pipe(ends) == 0)
 		done_from = ends[0], done_to = ends[1];
 	pthread_create(&worker, NULL, serve, NULL);
-	/* The first one is taken by a call for two descriptors, with a time limit: it isn't known who writes. */
+	/* A call for two descriptors takes the first one, with a time limit: it isn't known who writes. */
 	struct pollfd two[] = {{done_from, POLLIN, 0}, {-1, POLLIN, 0}};
 
 	atomic_fetch_add(&requests, 1);

@@ -204,6 +204,45 @@ static void serve_handler(const char *what)
 	take_all(NULL);
 }
 
+/* ---- Functions in the place of signals -------------------------------------------------------- */
+
+static void on_timer(union sigval unused)
+{
+	(void)unused;
+	sem_post(&permits);
+}
+
+static void *wait_for_permit(void *unused)
+{
+	sem_wait(&permits);
+	return unused;
+}
+
+/* A timer calls a function in an hour (called), or nobody does anything (silent). Or the main thread's
+ * handler posts while it is at work (raised). */
+static void wait_for_call(const char *what)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer};
+	struct itimerspec after = {.it_value = {3600, 0}};
+	pthread_t first, second;
+	timer_t timer;
+
+	sem_init(&permits, 0, 0);
+	in_memory = &permits;
+	if (strcmp(what, "called") == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
+		timer_settime(timer, 0, &after, NULL);
+	if (strcmp(what, "raised") == 0)
+		signal(SIGUSR1, give);
+	pthread_create(&first, NULL, wait_for_permit, NULL);
+	pthread_create(&second, NULL, wait_for_permit, NULL);
+	if (strcmp(what, "raised") == 0) {
+		usleep(50000);
+		raise(SIGUSR1);
+	}
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+}
+
 /* Kills the program once it has been idle for a while. */
 static void kill_later(void)
 {
@@ -230,6 +269,8 @@ int main(int count, char **arguments)
 		keep_permits();
 	else if (strncmp(name, "given-", 6) == 0)
 		serve_handler(name + 6);
+	else if (strncmp(name, "call-", 5) == 0)
+		wait_for_call(name + 5);
 	else if (strcmp(name, "semaphore") == 0)
 		sem_wait(&stop);
 	else

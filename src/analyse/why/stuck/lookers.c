@@ -25,7 +25,7 @@ static bool is_idle_act(const struct thrum__model *model, uint32_t edge)
 	}
 }
 
-/* Whether a thread has made anything but its sleeps since a time. Also if there are too many tasks to tell. */
+/* Whether a thread has made anything but its sleeps since a time, or there are too many tasks to tell. */
 static bool has_made(struct thrum__search *search, uint32_t thread, int64_t since)
 {
 	const struct thrum__model *model = search->model;

@@ -317,8 +317,8 @@ static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
 		: THRUM__NONE;
 }
 
-/* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but another
- * task is blocked on the thread, makes *link lead to that one. */
+/* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but
+ * another task is blocked on the thread, makes *link lead to that one. */
 static bool thread_wait(const struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t task, struct thrum__why_link *link)
 {
@@ -336,8 +336,8 @@ static bool thread_wait(const struct thrum__search *search, const struct thrum__
 	return true;
 }
 
-/* If a single task serves an object, and waits itself, or its thread is blocked in another one, makes *link lead to it. The same for several that all
- * wait for the path, or for others which wait for the object. */
+/* If a single task serves an object, and waits itself, or its thread is blocked in another one, makes *link
+ * lead to it. The same for several that all wait for the path, or for others which wait for the object. */
 static bool serving_wait(struct thrum__search *search, struct thrum__why_path *path,
 	uint32_t object, uint32_t waiter, struct thrum__why_link *link)
 {

@@ -328,6 +328,30 @@ static bool is_served_by_busy(const struct thrum__search *search,
 		thrum__why_is_busy(search, servers.task[first]);
 }
 
+/* Whether a task never ran, and a thread that did nothing so far may be to run it: it may sleep unseen. */
+static bool may_begin(const struct thrum__model *model, uint32_t task)
+{
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if (thrum__analyse_task_is_pending(model, lane->task) && lane->ran == 0 &&
+			lane->suspended_ns == 0 && lane->suspended == THRUM__NONE &&
+			lane->running == lane->task)
+			return THRUM__TASK(model, task, kind) == THRUM_KIND_TASK &&
+				THRUM__TASK(model, task, run) == THRUM__NONE;
+	}
+	return false;
+}
+
+/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before. */
+static bool may_take_long(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	static const char *const words[] = {"process "};
+
+	return thrum__why_begins_with(search->model, path->leaf, words, 1) ||
+		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -345,7 +369,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 		return path->is_soon || thrum__why_is_loop(search, path->leaf) ||
 				is_abandoned(search, path) ||
 				thrum__why_may_be_forced(search, path) ||
-				is_served_by_busy(search, path)
+				may_take_long(search, path)
 			? THRUM__POSSIBLE
 			: THRUM__LIKELY;
 	/* Such tasks wait for promises, which often become others: nobody knows for which one it waits. */
