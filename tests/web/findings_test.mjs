@@ -24,7 +24,7 @@ const kept = [
 function unpack() {
   const names = kept.map(([name]) => `${name}.thrum`);
   const archive = join(source, "tests/why/unseen/recordings.tar.xz");
-  execFileSync("tar", ["-C", here, "-xf", archive, ...names]);
+  execFileSync("tar", ["-C", here, "--occurrence", "-xf", archive, ...names]);
 }
 
 /** The findings as `thrum why` tells them. */
