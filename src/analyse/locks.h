@@ -31,6 +31,9 @@ struct thrum__analyse_lock {
 	/* How often of `released` by one that had read the holder's result, or that the holder had
 	 * created just after it took the lock. */
 	uint32_t passed, given;
+	/* The call site of a task to which a holder gave the lock, or of which that one descends; 0: not
+	 * known. */
+	uint16_t given_site;
 	int64_t last; /* when it was released last; -1: never */
 	/* The time since which it was taken 64 times; -1: it was taken less often. Its present
 	 * holders don't explain a wait that began earlier. */
