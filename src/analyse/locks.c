@@ -204,8 +204,8 @@ static uint32_t first_receiver(const struct thrum__model *model, uint32_t lock,
 
 /* The task to which a holder gave the lock: the one made where others were that went on with it, or else
  * the first. */
-static uint32_t receiver_of(const struct thrum__model *model, const struct thrum__analyse_lock *lock,
-	const struct thrum__analyse_hold *hold)
+static uint32_t receiver_of(const struct thrum__model *model,
+	const struct thrum__analyse_lock *lock, const struct thrum__analyse_hold *hold)
 {
 	int64_t time = THRUM__EDGE(model, hold->edge, time);
 	uint32_t task = thrum__analyse_task_from(model, time);
@@ -264,8 +264,7 @@ static uint32_t hold_given(const struct thrum__model *model, struct thrum__analy
 
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
 		if (goes_on(model, thrum__model_heir(model, task),
-			    receiver_of(model, lock, &holds->all[i]), THRUM__NONE,
-			    &is_pure)) {
+			    receiver_of(model, lock, &holds->all[i]), THRUM__NONE, &is_pure)) {
 			lock->given++;
 			return i;
 		}

@@ -392,6 +392,18 @@ bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
  * its life, if its like seldom do; else NONE. */
 uint32_t thrum__why_failed_meanwhile(struct thrum__search *, uint32_t leaf);
 
+/* Whether a task with a name failed or was cancelled in a time. Timers, handles, threads and the losers of a
+ * choice don't count. */
+bool thrum__why_has_failed_in(const struct thrum__model *, uint32_t task, int64_t from, int64_t to);
+
+/* The task where a failure began, as far as it passed tasks without a name. */
+uint32_t thrum__why_named_origin(const struct thrum__model *, uint32_t task);
+
+/* Adds a step for the failure of which the first task learned that ended and still holds a lock: others that
+ * released it had learned of none (stuck/failures.c). */
+void thrum__why_add_failed_holder(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__analyse_lock *);
+
 /* The last request whose answer came on a lane, if it failed; else NONE. */
 uint32_t thrum__why_failed_last(const struct thrum__model *, uint32_t lane);
 

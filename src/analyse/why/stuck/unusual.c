@@ -192,6 +192,24 @@ static bool add_failed(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
+/* A task failed before, and no later try made up for it. */
+static bool add_failed_before(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	uint32_t task = thrum__why_failed_for_good(search, since);
+	struct thrum__why_blame blame = {THRUM__STEP_FAILED, task, path->leaf};
+
+	if (task == THRUM__NONE)
+		return false;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_CANCELLED)
+		blame.kind = THRUM__STEP_CANCELLED;
+	thrum__why_add_blame(finding, model, &blame);
+	return true;
+}
+
 /* A worker left its queue. */
 static bool add_leaver(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -306,5 +324,6 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_handed(finding, search, path) || add_keeper(finding, search, path) ||
 			add_stranger(finding, search, path) || add_failed(finding, search, path) ||
 			add_leaver(finding, search, path) || add_untaken(finding, search, path) ||
-			add_logged(finding, search, path));
+			add_logged(finding, search, path) ||
+			add_failed_before(finding, search, path));
 }
