@@ -220,16 +220,15 @@ static uint32_t receiver_of(const struct thrum__model *model,
 	return first_receiver(model, lock->task, hold);
 }
 
-/* The task that a holder made after it took the lock, and of which this one descends; NONE: there is none. */
-static uint32_t made_by(const struct thrum__model *model, const struct thrum__analyse_hold *hold,
-	uint32_t task)
+uint32_t thrum__analyse_made_by(const struct thrum__model *model, uint32_t task, uint32_t holder,
+	int64_t since)
 {
 	for (int i = 0; i < DESCENT && thrum__model_has_row(&model->tasks, task); i++) {
 		uint32_t maker = THRUM__TASK(model, task, creator);
 
-		if (THRUM__TASK(model, task, created) < THRUM__EDGE(model, hold->edge, time))
+		if (THRUM__TASK(model, task, created) < since)
 			return THRUM__NONE;
-		if (maker == hold->task)
+		if (maker == holder)
 			return task;
 		if (!thrum__model_has_row(&model->tasks, maker) ||
 			thrum__analyse_task_is_lane(model, maker))
@@ -245,7 +244,9 @@ static uint32_t hold_made(const struct thrum__model *model, struct thrum__analys
 	const struct holds *holds, uint32_t task)
 {
 	for (uint32_t i = holds->end; i-- > holds->first && holds->end - i <= SEARCHED;) {
-		uint32_t made = made_by(model, &holds->all[i], task);
+		const struct thrum__analyse_hold *hold = &holds->all[i];
+		uint32_t made = thrum__analyse_made_by(model, task, hold->task,
+			THRUM__EDGE(model, hold->edge, time));
 
 		if (made == THRUM__NONE)
 			continue;

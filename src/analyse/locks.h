@@ -53,6 +53,11 @@ static inline bool thrum__analyse_task_is_lock(const struct thrum__model *model,
  * result. */
 bool thrum__analyse_goes_on_for(const struct thrum__model *, uint32_t task, uint32_t holder);
 
+/* The task that another one made since a time, and of which this one descends, or which it is: so it may go on
+ * with what that had taken. NONE: there is none. Looks at four makers. */
+uint32_t thrum__analyse_made_by(const struct thrum__model *, uint32_t task, uint32_t maker,
+	int64_t since);
+
 /* Finds who holds a lock at the model's end. Returns 0 or -THRUM_E_MEMORY. Free *lock with
  * thrum__analyse_lock_free. O(edges of the lock). */
 THRUM__MUST_USE int thrum__analyse_lock_make(const struct thrum__model *, uint32_t task,

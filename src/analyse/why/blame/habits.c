@@ -236,7 +236,9 @@ static void count_take(const struct thrum__model *model, struct tokens *tokens, 
 	for (unsigned i = tokens->signal_count; i-- > 0;) {
 		int steps = steps_to(model, taker, tokens->signals[i]);
 
-		if (steps < 0)
+		if (steps < 0 &&
+			thrum__analyse_made_by(model, tokens->signals[i], taker,
+				THRUM__EDGE(model, edge, time)) == THRUM__NONE)
 			continue;
 		tokens->signals[i] = tokens->signals[--tokens->signal_count];
 		tokens->given++;
@@ -293,12 +295,26 @@ static bool is_over(const struct thrum__model *model, uint32_t task, int steps, 
 	return true;
 }
 
+/* The first of these that failed; NONE: there is none. */
+static uint32_t failed_holder(const struct thrum__model *model, uint32_t task, int steps)
+{
+	for (int i = 0; i <= steps && task != THRUM__NONE; i++) {
+		uint32_t heir = thrum__model_heir(model, task);
+
+		if (THRUM__TASK(model, heir, state) == THRUM__STATE_FAILED)
+			return heir;
+		task = next_holder(model, task);
+	}
+	return THRUM__NONE;
+}
+
 uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uint32_t waiter,
 	uint32_t *edge)
 {
 	const struct thrum__model *model = search->model;
 	struct tokens tokens = {.taken = THRUM__NONE};
 	bool is_failed = false;
+	uint32_t taker;
 
 	*edge = THRUM__NONE;
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX ||
@@ -312,9 +328,12 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
 		    !thrum__why_is_alike(search, waiter, THRUM__EDGE(model, *edge, from))) ||
 		!is_over(model, THRUM__EDGE(model, *edge, from), tokens.steps, &is_failed))
 		return THRUM__NONE;
-	return tokens.given >= TAKES_MIN || (is_failed && tokens.given + 1 >= TAKES_MIN)
-		? taker_of(model, *edge)
-		: THRUM__NONE;
+	if (tokens.given < TAKES_MIN && !(is_failed && tokens.given + 1 >= TAKES_MIN))
+		return THRUM__NONE;
+	taker = taker_of(model, *edge);
+	return taker == THRUM__NONE && is_failed
+		? failed_holder(model, THRUM__EDGE(model, *edge, from), tokens.steps)
+		: taker;
 }
 
 /* ---- Ends that nobody notices -------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #define TASKS_BACK 4096 /* tasks that are searched for failures, from the latest back */
 #define NAMES_MAX 16    /* names under which tasks failed: with more, failures are usual */
 #define RESOLVED_MIN 3  /* so many others like it show that it should have been resolved */
+#define SOON 1000000    /* ns from the end of a try to the next one */
 #define LATE_TIMES 20   /* so many times as old as its peers became, a handle is kept */
 
 /* ---- The failure behind a kept permit ------------------------------------------------------- */
@@ -131,6 +132,57 @@ uint32_t thrum__why_failed_for_good(struct thrum__search *search, int64_t since)
 		found = at;
 	}
 	return search->budget > 0 ? found : THRUM__NONE;
+}
+
+/* ---- The last of a chain of tries --------------------------------------------------------------- */
+
+/* Whether all tasks like this one came one after the other: each began when the one before had just ended.
+ * This one must be the last. Sets *next to the second. */
+static bool is_chain(struct thrum__search *search, uint32_t last, uint32_t *next)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, last), before = THRUM__NONE;
+
+	*next = THRUM__NONE;
+	THRUM__EACH_TASK (model, i) {
+		if (search->budget == 0)
+			return false;
+		search->budget--;
+		if (thrum__why_peers_key(&search->peers, i) != key)
+			continue;
+		if (i > last)
+			return false;
+		if (before != THRUM__NONE) {
+			int64_t end = THRUM__TASK(model, before, end);
+
+			if (THRUM__TASK(model, i, created) < end ||
+				THRUM__TASK(model, i, created) - end > SOON)
+				return false;
+			*next = *next == THRUM__NONE ? i : *next;
+		}
+		before = i;
+	}
+	return before == last && *next != THRUM__NONE;
+}
+
+uint32_t thrum__why_last_try(struct thrum__search *search, int64_t since, uint32_t *next)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = model->tasks.count;
+	int64_t until = thrum__why_middle(model, since);
+
+	if (search->gap >= 0 || model->is_cut)
+		return THRUM__NONE;
+	for (unsigned i = 0; i < TASKS_BACK && search->budget > 0 && at-- > model->tasks.first;
+		i++, search->budget--)
+		if (thrum__model_has_row(&model->tasks, at) &&
+			thrum__why_has_failed_in(model, at, 0, until) &&
+			thrum__why_peers_key(&search->peers, at) != THRUM__NONE)
+			return THRUM__TASK(model, at, state) == THRUM__STATE_FAILED &&
+					is_chain(search, at, next)
+				? at
+				: THRUM__NONE;
+	return THRUM__NONE;
 }
 
 /* ---- The handle that alone keeps a join ------------------------------------------------------ */

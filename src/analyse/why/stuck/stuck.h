@@ -184,6 +184,11 @@ void thrum__why_add_blame_and_failure(struct thrum__finding *, const struct thru
  * or several. O(tasks) for each name under which a task failed, at most 16. */
 uint32_t thrum__why_failed_for_good(struct thrum__search *, int64_t since);
 
+/* The task that failed last, if it is the last of several alike of which each began when the one before had
+ * just ended: so it should have begun one, too. Sets *next to the second of them, which may be it. NONE:
+ * there is none. O(tasks). */
+uint32_t thrum__why_last_try(struct thrum__search *, int64_t since, uint32_t *next);
+
 /* Whether the path's leaf, a handle, alone keeps a join that should resolve: all others for which that waited
  * were like it and were resolved long ago, and a task failed or was cancelled meanwhile, as none of its like. */
 bool thrum__why_keeps_join(struct thrum__search *, const struct thrum__why_path *);

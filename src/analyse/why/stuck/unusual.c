@@ -210,6 +210,26 @@ static bool add_failed_before(struct thrum__finding *finding, struct thrum__sear
 	return true;
 }
 
+/* A task failed, and didn't begin the next try as those before. */
+static bool add_last_try(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	uint32_t next, task = thrum__why_last_try(search, since, &next);
+
+	if (task == THRUM__NONE)
+		return false;
+	if (next == task)
+		thrum__why_add_failure(finding, model, task);
+	else
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, task,
+					    next, THRUM__TASK(model, task, end), THRUM__NONE),
+			1);
+	return true;
+}
+
 /* A worker left its queue. */
 static bool add_leaver(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -325,5 +345,6 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_stranger(finding, search, path) || add_failed(finding, search, path) ||
 			add_leaver(finding, search, path) || add_untaken(finding, search, path) ||
 			add_logged(finding, search, path) ||
-			add_failed_before(finding, search, path));
+			add_failed_before(finding, search, path) ||
+			add_last_try(finding, search, path));
 }
