@@ -234,6 +234,39 @@ static void a_token_is_kept(void **state)
 	}
 }
 
+/* Tasks without names take a token; a child of each puts it back, but for the last: one that reads its result
+ * fails. */
+static void tell_children(bool fails)
+{
+	begin();
+	story_tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"tokens\n2" MS "signal 1 3 =0\n");
+	for (int i = 0; i < 4; i++) {
+		int ms = 10 * i + 5, id = 10 + i;
+		bool keeps = i == 3;
+
+		story_tell("%d" MS "create 1 %d task\n%d" MS "read %d 3\n", ms, id, ms, id);
+		story_tell("%d" MS "create %d %d promise\n%d" MS "create 1 %d promise\n", ms + 1,
+			id, 20 + id, ms + 1, 40 + id);
+		if (!keeps)
+			story_tell("%d" MS "signal %d 3 =0\n", ms + 3, 20 + id);
+		story_tell("%d" MS "%s %d %d\n%d" MS "read %d %d\n", ms + 4,
+			keeps && fails ? "fail" : "resolve", id, id, ms + 4, 40 + id, id);
+		story_tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", ms + 5, 20 + id, ms + 5,
+			40 + id);
+	}
+	story_tell("80" MS "create 2 20 wait\n81" MS "wait 20 3\n81" MS "wait 2 20\n");
+}
+
+static void a_child_puts_the_token_back(void **state)
+{
+	tell_children(true);
+	expect_first(THRUM__STEP_TOOK, 13, 3);
+	/* It has no name and didn't fail: nothing tells it from the others. */
+	tell_children(false);
+	assert_int_not_equal(judge()->steps[0].kind, THRUM__STEP_TOOK);
+	finish();
+}
+
 /* One of another sort keeps it. If few put it back, that one may be a stranger there. */
 static void another_sort_keeps_a_token(void **state)
 {
@@ -439,6 +472,7 @@ int main(void)
 		cmocka_unit_test(an_end_is_the_last_thing),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_token_is_kept),
+		cmocka_unit_test(a_child_puts_the_token_back),
 		cmocka_unit_test(another_sort_keeps_a_token),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),
