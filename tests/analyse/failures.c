@@ -199,6 +199,53 @@ static void a_handle_alone_keeps_a_join(void **state)
 	finish();
 }
 
+/* A publisher makes an issue for subscribers, of which the last resolves what it waits for. In the last round so
+ * many of the others leave, and it isn't resolved. */
+static void tell_subscribers(int leave)
+{
+	begin();
+	story_tell("1" MS "create 1 2 task\n1" MS "label 2 \"publisher\n1" MS "should-resolve 2\n");
+	story_tell("1" MS "create 1 3 condition\n1" MS "label 3 \"news\n");
+	for (int i = 10; i < 14; i++)
+		story_tell("1" MS "create 1 %d task\n1" MS "label %d \"subscriber %d\n1" MS
+			   "wait %d 3\n",
+			i, i, i, i);
+	for (int round = 0; round < 4; round++) {
+		int ms = 10 * round + 5, issue = 30 + round;
+
+		story_tell("%d" MS "create 2 %d promise\n%d" MS "label %d \"issue %d\n", ms, issue,
+			ms, issue, round);
+		story_tell("%d" MS "signal 2 3 =4\n%d" MS "wait 2 %d\n", ms + 1, ms + 1, issue);
+		for (int i = 10; i < 14; i++) {
+			story_tell("%d" MS "read %d 3\n", ms + 1, i);
+			if (i == 13 && round < 3)
+				story_tell("%d" MS "resolve 13 %d\n", ms + 2, issue);
+			if (round == 3 && i - 10 < leave)
+				story_tell("%d" MS "resolve %d %d\n", ms + 2, i, i);
+			else
+				story_tell("%d" MS "wait %d 3\n", ms + 2, i);
+		}
+		if (round < 3)
+			story_tell("%d" MS "read 2 %d\n", ms + 3, issue);
+	}
+}
+
+static void one_leaves_those_that_end_it_together(void **state)
+{
+	tell_subscribers(1);
+	assert_int_equal(judge(), 1);
+	assert_int_equal(story.findings.findings[0].class, THRUM__FINDING_DEADLOCK);
+	expect_step(0, THRUM__STEP_LEFT_QUEUE, 10);
+	finish();
+	for (int leave = 0; leave <= 2; leave += 2) {
+		tell_subscribers(leave);
+		assert_true(judge() > 0);
+		assert_int_not_equal(story.findings.findings[0].steps[0].kind,
+			THRUM__STEP_LEFT_QUEUE);
+		finish();
+	}
+}
+
 /* A worker fails, which nobody reads, and main makes it anew. */
 static void what_is_made_anew_was_seen(void **state)
 {
@@ -225,6 +272,7 @@ int main(void)
 		cmocka_unit_test(the_last_try_begins_no_other),
 		cmocka_unit_test(a_failure_kept_a_permit),
 		cmocka_unit_test(a_handle_alone_keeps_a_join),
+		cmocka_unit_test(one_leaves_those_that_end_it_together),
 		cmocka_unit_test(what_is_made_anew_was_seen),
 	};
 

@@ -350,6 +350,8 @@ static void add_circle(struct thrum__finding *finding, struct thrum__search *sea
 		first = (uint32_t)(missed->by - path->links) - path->circle;
 		skipped = 1;
 	}
+	if (skipped == 0)
+		thrum__why_add_circle_leaver(finding, search, path);
 	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
 		if (!path->links[i].is_served &&
 			thrum__why_add_newcomers(finding, search, &path->links[i]))

@@ -205,6 +205,11 @@ void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
 void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
+/* Adds a step for a task that left those who end a task of the path's circle, if they end it together and the
+ * others still wait (blame/leavers.c). */
+void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* Adds the step of a task that failed meanwhile (steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 

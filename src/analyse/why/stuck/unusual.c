@@ -245,6 +245,34 @@ static bool add_leaver(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
+void thrum__why_add_circle_leaver(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t length = path->length - path->circle;
+
+	for (uint32_t i = 0; i < length; i++) {
+		const struct thrum__why_link *link = &path->links[path->circle + i];
+		uint32_t leaver, next = i + 1;
+
+		if (!link->is_served || thrum__analyse_task_is_object(model, link->task))
+			continue;
+		leaver = thrum__why_leaver_beside(search, link->wait.on,
+			THRUM__TASK(model, link->task, created));
+		if (leaver == THRUM__NONE)
+			continue;
+		while (next < i + length &&
+			!thrum__analyse_task_is_object(model,
+				path->links[path->circle + next % length].task))
+			next++;
+		if (next < i + length)
+			thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver,
+				path->links[path->circle + next % length].task,
+				THRUM__TASK(model, leaver, end), THRUM__NONE);
+		return;
+	}
+}
+
 /* Since when something may have to do with the path's last wait. */
 static int64_t nearly_since(const struct thrum__model *model, const struct thrum__why_path *path)
 {
