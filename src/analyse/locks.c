@@ -202,17 +202,36 @@ static uint32_t first_receiver(const struct thrum__model *model, uint32_t lock,
 	return request;
 }
 
+/* The task for which a hold was taken: those that did nothing after they had it were there to wait for it. */
+static uint32_t taker_of(const struct thrum__model *model, const struct thrum__analyse_hold *hold)
+{
+	uint32_t task = hold->task, edge = hold->edge;
+
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		uint32_t heir = thrum__model_heir(model, task);
+
+		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, task) ||
+			THRUM__TASK(model, heir, edge_out) != edge)
+			break;
+		edge = read_of(model, heir);
+		if (edge == THRUM__NONE)
+			break;
+		task = THRUM__EDGE(model, edge, from);
+	}
+	return task;
+}
+
 /* The task to which a holder gave the lock: the one made where others were that went on with it, or else
  * the first. */
 static uint32_t receiver_of(const struct thrum__model *model,
 	const struct thrum__analyse_lock *lock, const struct thrum__analyse_hold *hold)
 {
 	int64_t time = THRUM__EDGE(model, hold->edge, time);
-	uint32_t task = thrum__analyse_task_from(model, time);
+	uint32_t task = thrum__analyse_task_from(model, time), taker = taker_of(model, hold);
 
 	for (int i = 0; lock->given_site > 0 && i < NEAR && task < model->tasks.count; i++, task++)
 		if (thrum__model_has_row(&model->tasks, task) &&
-			THRUM__TASK(model, task, creator) == hold->task &&
+			THRUM__TASK(model, task, creator) == taker &&
 			THRUM__TASK(model, task, site) == lock->given_site &&
 			thrum__base_time_between(time, THRUM__TASK(model, task, created)) <
 				NEAR_TIME)
@@ -245,7 +264,7 @@ static uint32_t hold_made(const struct thrum__model *model, struct thrum__analys
 {
 	for (uint32_t i = holds->end; i-- > holds->first && holds->end - i <= SEARCHED;) {
 		const struct thrum__analyse_hold *hold = &holds->all[i];
-		uint32_t made = thrum__analyse_made_by(model, task, hold->task,
+		uint32_t made = thrum__analyse_made_by(model, task, taker_of(model, hold),
 			THRUM__EDGE(model, hold->edge, time));
 
 		if (made == THRUM__NONE)

@@ -53,8 +53,8 @@ static inline bool thrum__analyse_task_is_lock(const struct thrum__model *model,
  * result. */
 bool thrum__analyse_goes_on_for(const struct thrum__model *, uint32_t task, uint32_t holder);
 
-/* The task that another one made since a time, and of which this one descends, or which it is: so it may go on
- * with what that had taken. NONE: there is none. Looks at four makers. */
+/* The task that another one made since a time, and of which this one descends, or which it is: so it
+ * may go on with what that had taken. NONE: there is none. Looks at four makers. */
 uint32_t thrum__analyse_made_by(const struct thrum__model *, uint32_t task, uint32_t maker,
 	int64_t since);
 

@@ -199,8 +199,8 @@ static void a_handle_alone_keeps_a_join(void **state)
 	finish();
 }
 
-/* A publisher makes an issue for subscribers, of which the last resolves what it waits for. In the last round so
- * many of the others leave, and it isn't resolved. */
+/* A publisher makes an issue for subscribers, of which the last resolves what it waits for. In the
+ * last round so many of the others leave, and it isn't resolved. */
 static void tell_subscribers(int leave)
 {
 	begin();

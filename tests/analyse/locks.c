@@ -239,8 +239,8 @@ static void a_permit_may_be_for_a_child(void **state)
 		4, first);
 }
 
-/* Fibers take permits, make two promises each, and become what doesn't end: the second promise gives the permit
- * back, or one that it made. That of fiber 11 fails instead. */
+/* Fibers take permits and make two promises each. The second promise gives the permit back, or one
+ * that it made. That of fiber 11 fails instead. */
 static void a_permit_is_for_what_others_gave_back(void **state)
 {
 #define PAIR(ms, fiber, first, second) \

@@ -82,6 +82,14 @@ void thrum__why_add_failed_holder(struct thrum__finding *finding, const struct t
 
 /* ---- The failure that was never made up for -------------------------------------------------- */
 
+/* Until when something may have happened that explains a wait. If nothing was left to do, or nobody noted
+ * when the program ended and all rests, that may have been just before the end. */
+static int64_t latest_cause(const struct thrum__search *search, int64_t since)
+{
+	return search->is_open || search->is_deadlocked ? search->model->end
+							: thrum__why_middle(search->model, since);
+}
+
 /* Whether a later task of this one's name was resolved, or is under way. */
 static bool is_made_up_for(struct thrum__search *search, uint32_t task)
 {
@@ -104,7 +112,7 @@ uint32_t thrum__why_failed_for_good(struct thrum__search *search, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t names[NAMES_MAX], count = 0, found = THRUM__NONE, at = model->tasks.count;
-	int64_t until = thrum__why_middle(model, since);
+	int64_t until = latest_cause(search, since);
 
 	if (search->gap >= 0 || model->is_cut)
 		return found;
@@ -169,7 +177,7 @@ uint32_t thrum__why_last_try(struct thrum__search *search, int64_t since, uint32
 {
 	const struct thrum__model *model = search->model;
 	uint32_t at = model->tasks.count;
-	int64_t until = thrum__why_middle(model, since);
+	int64_t until = latest_cause(search, since);
 
 	if (search->gap >= 0 || model->is_cut)
 		return THRUM__NONE;

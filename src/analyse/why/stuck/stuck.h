@@ -189,8 +189,9 @@ uint32_t thrum__why_failed_for_good(struct thrum__search *, int64_t since);
  * there is none. O(tasks). */
 uint32_t thrum__why_last_try(struct thrum__search *, int64_t since, uint32_t *next);
 
-/* Whether the path's leaf, a handle, alone keeps a join that should resolve: all others for which that waited
- * were like it and were resolved long ago, and a task failed or was cancelled meanwhile, as none of its like. */
+/* Whether the path's leaf, a handle, alone keeps a join that should resolve: all others for which
+ * that waited were like it and were resolved long ago, and a task failed or was cancelled meanwhile,
+ * as none of its like. */
 bool thrum__why_keeps_join(struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- Unusual events (unusual.c) ------------------------------------------------------------- */
