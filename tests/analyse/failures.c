@@ -199,17 +199,26 @@ static void a_handle_alone_keeps_a_join(void **state)
 	finish();
 }
 
-/* A publisher makes an issue for subscribers, of which the last resolves what it waits for. In the
+/* A subscriber begins to wait for the next issue. */
+static void tell_subscription(int ms, int round, int subscriber)
+{
+	int wait = 100 + 10 * round + subscriber;
+
+	story_tell("%d" MS "create %d %d wait\n%d" MS "wait %d 3\n%d" MS "wait %d %d\n", ms,
+		subscriber, wait, ms, wait, ms, subscriber, wait);
+}
+
+/* A publisher makes issues for subscribers, of which the last resolves what it waits for. In the
  * last round so many of the others leave, and it isn't resolved. */
 static void tell_subscribers(int leave)
 {
 	begin();
 	story_tell("1" MS "create 1 2 task\n1" MS "label 2 \"publisher\n1" MS "should-resolve 2\n");
 	story_tell("1" MS "create 1 3 condition\n1" MS "label 3 \"news\n");
-	for (int i = 10; i < 14; i++)
-		story_tell("1" MS "create 1 %d task\n1" MS "label %d \"subscriber %d\n1" MS
-			   "wait %d 3\n",
-			i, i, i, i);
+	for (int i = 10; i < 14; i++) {
+		story_tell("1" MS "create 1 %d task\n1" MS "label %d \"subscriber %d\n", i, i, i);
+		tell_subscription(1, 0, i);
+	}
 	for (int round = 0; round < 4; round++) {
 		int ms = 10 * round + 5, issue = 30 + round;
 
@@ -217,13 +226,16 @@ static void tell_subscribers(int leave)
 			ms, issue, round);
 		story_tell("%d" MS "signal 2 3 =4\n%d" MS "wait 2 %d\n", ms + 1, ms + 1, issue);
 		for (int i = 10; i < 14; i++) {
-			story_tell("%d" MS "read %d 3\n", ms + 1, i);
+			int wait = 100 + 10 * round + i;
+
+			story_tell("%d" MS "resolve 2 %d\n%d" MS "read %d %d\n", ms + 1, wait,
+				ms + 1, i, wait);
 			if (i == 13 && round < 3)
 				story_tell("%d" MS "resolve 13 %d\n", ms + 2, issue);
 			if (round == 3 && i - 10 < leave)
 				story_tell("%d" MS "resolve %d %d\n", ms + 2, i, i);
 			else
-				story_tell("%d" MS "wait %d 3\n", ms + 2, i);
+				tell_subscription(ms + 2, round + 1, i);
 		}
 		if (round < 3)
 			story_tell("%d" MS "read 2 %d\n", ms + 3, issue);

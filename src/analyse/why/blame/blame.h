@@ -203,7 +203,8 @@ struct thrum__why_leaver {
 struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
 
 /* The only task like this one that ever ended, if it did so since a time and others are pending: as
- * where several end something together, and one has left that didn't say so. NONE: there is none. O(tasks). */
+ * where several end something together, and one has left that didn't say so. NONE: there is none.
+ * O(tasks). */
 uint32_t thrum__why_leaver_beside(const struct thrum__search *, uint32_t ender, int64_t since);
 
 /* The only task that ever waited at an object, again and again, if it ended before this signal of the object,
