@@ -13,6 +13,7 @@
 #define STEPS_MAX 16 /* steps to the task that goes on for another */
 #define NEAR 8       /* tasks created after a lock was taken, to one of which it may be given */
 #define NEAR_TIME 10000000 /* ns until then */
+#define DESCENT 4          /* tasks that made one another, from a holder to the one that releases */
 
 /* ---- The task that goes on with a lock ------------------------------------------------------ */
 
@@ -176,7 +177,7 @@ static bool begins_with_wait(const struct thrum__model *model, uint32_t task, ui
 /* The task to which a holder may have given the lock: the first that it created soon after it took it,
  * unless that is something to wait for; a request for which the next one waits is. One that begins with a
  * wait for the lock was not given it. */
-static uint32_t receiver_of(const struct thrum__model *model, uint32_t lock,
+static uint32_t first_receiver(const struct thrum__model *model, uint32_t lock,
 	const struct thrum__analyse_hold *hold)
 {
 	int64_t time = THRUM__EDGE(model, hold->edge, time);
@@ -201,6 +202,80 @@ static uint32_t receiver_of(const struct thrum__model *model, uint32_t lock,
 	return request;
 }
 
+/* The task for which a hold was taken: those that did nothing after they had it were there to wait for it. */
+static uint32_t taker_of(const struct thrum__model *model, const struct thrum__analyse_hold *hold)
+{
+	uint32_t task = hold->task, edge = hold->edge;
+
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		uint32_t heir = thrum__model_heir(model, task);
+
+		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, task) ||
+			THRUM__TASK(model, heir, edge_out) != edge)
+			break;
+		edge = read_of(model, heir);
+		if (edge == THRUM__NONE)
+			break;
+		task = THRUM__EDGE(model, edge, from);
+	}
+	return task;
+}
+
+/* The task to which a holder gave the lock: the one made where others were that went on with it, or else
+ * the first. */
+static uint32_t receiver_of(const struct thrum__model *model,
+	const struct thrum__analyse_lock *lock, const struct thrum__analyse_hold *hold)
+{
+	int64_t time = THRUM__EDGE(model, hold->edge, time);
+	uint32_t task = thrum__analyse_task_from(model, time), taker = taker_of(model, hold);
+
+	for (int i = 0; lock->given_site > 0 && i < NEAR && task < model->tasks.count; i++, task++)
+		if (thrum__model_has_row(&model->tasks, task) &&
+			THRUM__TASK(model, task, creator) == taker &&
+			THRUM__TASK(model, task, site) == lock->given_site &&
+			thrum__base_time_between(time, THRUM__TASK(model, task, created)) <
+				NEAR_TIME)
+			return task;
+	return first_receiver(model, lock->task, hold);
+}
+
+uint32_t thrum__analyse_made_by(const struct thrum__model *model, uint32_t task, uint32_t holder,
+	int64_t since)
+{
+	for (int i = 0; i < DESCENT && thrum__model_has_row(&model->tasks, task); i++) {
+		uint32_t maker = THRUM__TASK(model, task, creator);
+
+		if (THRUM__TASK(model, task, created) < since)
+			return THRUM__NONE;
+		if (maker == holder)
+			return task;
+		if (!thrum__model_has_row(&model->tasks, maker) ||
+			thrum__analyse_task_is_lane(model, maker))
+			return THRUM__NONE;
+		task = maker;
+	}
+	return THRUM__NONE;
+}
+
+/* The latest hold of a task that made this one after it took the lock, so that this one went on with it; NONE
+ * if there is none. */
+static uint32_t hold_made(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	const struct holds *holds, uint32_t task)
+{
+	for (uint32_t i = holds->end; i-- > holds->first && holds->end - i <= SEARCHED;) {
+		const struct thrum__analyse_hold *hold = &holds->all[i];
+		uint32_t made = thrum__analyse_made_by(model, task, taker_of(model, hold),
+			THRUM__EDGE(model, hold->edge, time));
+
+		if (made == THRUM__NONE)
+			continue;
+		lock->given++;
+		lock->given_site = THRUM__TASK(model, made, site);
+		return i;
+	}
+	return THRUM__NONE;
+}
+
 /* The oldest hold of a task that gave it to this one; NONE if there is none. */
 static uint32_t hold_given(const struct thrum__model *model, struct thrum__analyse_lock *lock,
 	const struct holds *holds, uint32_t task)
@@ -209,8 +284,7 @@ static uint32_t hold_given(const struct thrum__model *model, struct thrum__analy
 
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
 		if (goes_on(model, thrum__model_heir(model, task),
-			    receiver_of(model, lock->task, &holds->all[i]), THRUM__NONE,
-			    &is_pure)) {
+			    receiver_of(model, lock, &holds->all[i]), THRUM__NONE, &is_pure)) {
 			lock->given++;
 			return i;
 		}
@@ -249,6 +323,8 @@ static uint32_t released_hold(const struct thrum__model *model, struct thrum__an
 		at = hold_before(model, lock, holds, from);
 	if (at == THRUM__NONE && is_known)
 		at = hold_given(model, lock, holds, from);
+	if (at == THRUM__NONE && is_known)
+		at = hold_made(model, lock, holds, from);
 	if (at == THRUM__NONE) {
 		at = likely_hold(model, holds, lock->last);
 		lock->strange++;
@@ -308,7 +384,7 @@ static void set_holds(const struct thrum__model *model, struct thrum__analyse_lo
 	lock->holds = all;
 	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
 	for (uint32_t i = 0; i < lock->count; i++) {
-		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock->task, &all[i])
+		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock, &all[i])
 						    : THRUM__NONE;
 
 		if (receiver != THRUM__NONE) {

@@ -31,6 +31,9 @@ struct thrum__analyse_lock {
 	/* How often of `released` by one that had read the holder's result, or that the holder had
 	 * created just after it took the lock. */
 	uint32_t passed, given;
+	/* The call site of a task to which a holder gave the lock, or of which that one descends; 0: not
+	 * known. */
+	uint16_t given_site;
 	int64_t last; /* when it was released last; -1: never */
 	/* The time since which it was taken 64 times; -1: it was taken less often. Its present
 	 * holders don't explain a wait that began earlier. */
@@ -49,6 +52,11 @@ static inline bool thrum__analyse_task_is_lock(const struct thrum__model *model,
 /* Whether a task goes on for one that took a lock: by what that became, and by those that read the
  * result. */
 bool thrum__analyse_goes_on_for(const struct thrum__model *, uint32_t task, uint32_t holder);
+
+/* The task that another one made since a time, and of which this one descends, or which it is: so it
+ * may go on with what that had taken. NONE: there is none. Looks at four makers. */
+uint32_t thrum__analyse_made_by(const struct thrum__model *, uint32_t task, uint32_t maker,
+	int64_t since);
 
 /* Finds who holds a lock at the model's end. Returns 0 or -THRUM_E_MEMORY. Free *lock with
  * thrum__analyse_lock_free. O(edges of the lock). */

@@ -548,7 +548,7 @@ static uint32_t second_of(const struct thrum__finding *finding)
 		const struct thrum__step *step = &finding->steps[i];
 
 		if (step->task != finding->task && step->kind != THRUM__STEP_NEVER_RESOLVED &&
-			step->kind != THRUM__STEP_BEHIND)
+			step->kind != THRUM__STEP_LEFT_QUEUE && step->kind != THRUM__STEP_BEHIND)
 			return step->task;
 	}
 	return THRUM__NONE;

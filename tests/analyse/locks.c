@@ -239,6 +239,30 @@ static void a_permit_may_be_for_a_child(void **state)
 		4, first);
 }
 
+/* Fibers take permits and make two promises each. The second promise gives the permit back, or one
+ * that it made. That of fiber 11 fails instead. */
+static void a_permit_is_for_what_others_gave_back(void **state)
+{
+#define PAIR(ms, fiber, first, second) \
+	LOCK(ms, fiber, 4) \
+	#ms MS "create " #fiber " " #first " promise =6\n" #ms MS "create " #fiber " " #second \
+	       " promise =7\n"
+	static const uint64_t failed[] = {23, 0}, first[] = {22, 0};
+
+	(void)state;
+	expect_holders(FIBERS PAIR(2, 10, 20, 21) PAIR(3, 11, 22, 23)
+			       UNLOCK(4, 21, 4) "5" MS "fail 23 23\n",
+		4, failed);
+	expect_holders(FIBERS PAIR(2, 10, 20, 21) PAIR(3, 11, 22,
+			       23) "3" MS "create 21 24 promise\n" UNLOCK(4, 24, 4) "5" MS
+										    "fail 23 23\n",
+		4, failed);
+	/* The first one gives it back. */
+	expect_holders(FIBERS PAIR(2, 10, 20, 21) PAIR(3, 11, 22, 23)
+			       UNLOCK(4, 20, 4) "5" MS "fail 23 23\n",
+		4, first);
+}
+
 /* A promise takes a permit, does something and ends; fiber 12 reads its result. Fiber 11 gives back its own
  * permit, or main does so for it. */
 static void who_has_a_name_keeps_its_permit(void **state)
@@ -601,6 +625,7 @@ int main(void)
 		cmocka_unit_test(unrecorded_parts_leave_doubt),
 		cmocka_unit_test(a_permit_is_given_back_by_a_reader),
 		cmocka_unit_test(a_permit_may_be_for_a_child),
+		cmocka_unit_test(a_permit_is_for_what_others_gave_back),
 		cmocka_unit_test(who_has_a_name_keeps_its_permit),
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),

@@ -276,8 +276,8 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 			THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
-/* Whether the task was tried again with success: another of its creator's tasks has the same label,
- * with a number, began after it had failed, and resolved. Looks at the next 256 tasks. */
+/* Whether the task was tried again, so far without another failure: another of its creator's tasks has the
+ * same label, with a number, and began after it had failed. Looks at the next 256 tasks. */
 static bool is_retried(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t name = THRUM__TASK(model, task, name), creator = THRUM__TASK(model, task, creator);
@@ -290,7 +290,7 @@ static bool is_retried(const struct thrum__model *model, uint32_t task)
 	for (int i = 0; i < RETRIES_MAX && thrum__model_has_row(&model->tasks, next); i++, next++)
 		if (THRUM__TASK(model, next, name) == name &&
 			THRUM__TASK(model, next, creator) == creator &&
-			THRUM__TASK(model, next, state) == THRUM__STATE_RESOLVED)
+			THRUM__TASK(model, next, state) != THRUM__STATE_FAILED)
 			return true;
 	return false;
 }

@@ -210,8 +210,7 @@ static uint32_t failed_source(const struct thrum__model *model, uint32_t task)
 	return THRUM__NONE;
 }
 
-/* The task where a failure began, as far as it passed tasks without a name. */
-static uint32_t named_origin(const struct thrum__model *model, uint32_t task)
+uint32_t thrum__why_named_origin(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t source = task;
 
@@ -267,7 +266,7 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server, uin
 		if (!is_failed(model, i, THRUM__OPEN))
 			continue;
 		failed++;
-		origin = named_origin(model, i);
+		origin = thrum__why_named_origin(model, i);
 		if (is_named && !shares_last_word(model, object, origin))
 			continue;
 		is_named = shares_last_word(model, object, origin);

@@ -206,6 +206,11 @@ struct thrum__why_leaver {
 /* Finds the only such task at another queue than the leaf; its task is NONE if there is none. */
 struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
 
+/* The only task like this one that ever ended, if it did so since a time and others are pending: as
+ * where several end something together, and one has left that didn't say so. NONE: there is none.
+ * O(tasks). */
+uint32_t thrum__why_leaver_beside(const struct thrum__search *, uint32_t ender, int64_t since);
+
 /* The only task that ever waited at an object, again and again, if it ended before this signal of the object,
  * which is an edge. Sets *by to who cancelled its last wait; NONE: nobody did. */
 uint32_t thrum__why_gone_taker(const struct thrum__model *, uint32_t signal, uint32_t *by);
@@ -395,6 +400,18 @@ bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
 /* The first task with a name that failed or was cancelled since a leaf was made, in the first half of
  * its life, if its like seldom do; else NONE. */
 uint32_t thrum__why_failed_meanwhile(struct thrum__search *, uint32_t leaf);
+
+/* Whether a task with a name failed or was cancelled in a time. Timers, handles, threads and the losers of a
+ * choice don't count. */
+bool thrum__why_has_failed_in(const struct thrum__model *, uint32_t task, int64_t from, int64_t to);
+
+/* The task where a failure began, as far as it passed tasks without a name. */
+uint32_t thrum__why_named_origin(const struct thrum__model *, uint32_t task);
+
+/* Adds a step for the failure of which the first task learned that ended and still holds a lock: others that
+ * released it had learned of none (stuck/failures.c). */
+void thrum__why_add_failed_holder(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__analyse_lock *);
 
 /* The last request whose answer came on a lane, if it failed; else NONE. */
 uint32_t thrum__why_failed_last(const struct thrum__model *, uint32_t lane);

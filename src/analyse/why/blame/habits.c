@@ -79,9 +79,9 @@ uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
 
 /* ---- Failures meanwhile -------------------------------------------------------------------- */
 
-/* Whether a task failed or was cancelled in a time, and has a name. Timers are cancelled when they
- * aren't needed, and so are the losers of a choice. */
-static bool has_failed_in(const struct thrum__model *model, uint32_t task, int64_t from, int64_t to)
+/* Timers are cancelled when they aren't needed, and so are the losers of a choice. */
+bool thrum__why_has_failed_in(const struct thrum__model *model, uint32_t task, int64_t from,
+	int64_t to)
 {
 	int state = THRUM__TASK(model, task, state), kind = THRUM__TASK(model, task, kind);
 	uint32_t by;
@@ -127,7 +127,7 @@ uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf
 	for (unsigned i = 0; i < MEANWHILE_BACK && search->budget > 0 && at-- > model->tasks.first;
 		i++, search->budget--)
 		if (thrum__model_has_row(&model->tasks, at) && at != leaf &&
-			has_failed_in(model, at, since, until) &&
+			thrum__why_has_failed_in(model, at, since, until) &&
 			(found == THRUM__NONE ||
 				THRUM__TASK(model, at, end) <= THRUM__TASK(model, found, end)))
 			found = at;

@@ -136,8 +136,10 @@ void thrum__why_add_lock(struct thrum__finding *finding, const struct thrum__sea
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (are_holders_over(model, lock))
+	if (are_holders_over(model, lock)) {
 		finding->count = 0;
+		thrum__why_add_failed_holder(finding, model, lock);
+	}
 	if (lock && lock->count > 0 && finding->count <= lock->count)
 		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
 	else if (last != THRUM__NONE)

@@ -153,6 +153,29 @@ struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *search, uint
 	return found;
 }
 
+/* ---- One of those that end something together --------------------------------------------------- */
+
+uint32_t thrum__why_leaver_beside(const struct thrum__search *search, uint32_t ender, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, ender), found = THRUM__NONE, others = 0;
+
+	if (key == THRUM__NONE || search->gap > since)
+		return THRUM__NONE;
+	THRUM__EACH_TASK (model, i) {
+		if (i == ender || thrum__why_peers_key(&search->peers, i) != key)
+			continue;
+		others += thrum__analyse_task_is_pending(model, i);
+		if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED)
+			continue;
+		/* Those that end as a rule tell nothing. */
+		if (found != THRUM__NONE || THRUM__TASK(model, i, end) < since)
+			return THRUM__NONE;
+		found = i;
+	}
+	return others > 0 ? found : THRUM__NONE;
+}
+
 /* ---- The only taker ---------------------------------------------------------------------------- */
 
 /* The task that goes on after a wait: the waiter if it has a name, else the one that reads its result. */

@@ -469,7 +469,7 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, or that keeps a lock, shows that it should come. */
-static bool is_idle_handle(const struct thrum__search *search, struct thrum__why_path *path)
+static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
@@ -483,6 +483,10 @@ static bool is_idle_handle(const struct thrum__search *search, struct thrum__why
 		thrum__why_holds_up_loop(model, path->leaf) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return false;
+	if (thrum__why_keeps_join(search, path)) {
+		path->is_soon = true; /* it may still come */
+		return false;
+	}
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
 			thrum__why_peers_is_young(&search->peers, last->task);

@@ -187,7 +187,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	if (lost)
 		add_lost(finding, model, path, lost);
 	else if (finding->step_count == 0)
-		thrum__why_add_blame(finding, model, &cause->blame);
+		thrum__why_add_blame_and_failure(finding, model, &cause->blame);
 	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
 		add_failed_last(finding, search, path->leaf);
 	else if (finding->step_count == 0 &&
@@ -350,6 +350,8 @@ static void add_circle(struct thrum__finding *finding, struct thrum__search *sea
 		first = (uint32_t)(missed->by - path->links) - path->circle;
 		skipped = 1;
 	}
+	if (skipped == 0)
+		thrum__why_add_circle_leaver(finding, search, path);
 	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
 		if (!path->links[i].is_served &&
 			thrum__why_add_newcomers(finding, search, &path->links[i]))
@@ -513,6 +515,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 		(THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_HANDLE &&
 			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
+		thrum__why_keeps_join(search, path) ||
 		(path->tries == 0 &&
 			(is_deserted(search, path->leaf) ||
 				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))

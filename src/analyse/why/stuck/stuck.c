@@ -11,6 +11,7 @@
 #define TASKS_AT_ONCE 16384 /* in a step */
 #define LOOK_BACK 64        /* edges to a task that are searched for one that waits for it */
 #define PAUSED 1000000000   /* ns; in a wait of that length, no pause counts */
+#define NEW_EVENTS 6 /* of a thread that did nothing so far: it was made, got its names, and runs */
 
 /* ---- Findings ------------------------------------------------------------------------------ */
 
@@ -334,9 +335,9 @@ static bool may_begin(const struct thrum__model *model, uint32_t task)
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 
-		if (thrum__analyse_task_is_pending(model, lane->task) && lane->ran == 0 &&
-			lane->suspended_ns == 0 && lane->suspended == THRUM__NONE &&
-			lane->running == lane->task)
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			lane->events <= NEW_EVENTS && lane->suspended_ns == 0 &&
+			lane->suspended == THRUM__NONE && lane->running == lane->task)
 			return THRUM__TASK(model, task, kind) == THRUM_KIND_TASK &&
 				THRUM__TASK(model, task, run) == THRUM__NONE;
 	}

@@ -20,6 +20,7 @@
  *	ticking.c   tells whether nothing but timers goes on in it
  *	steps.c     tells the path as steps of a finding
  *	readied.c   tells which task was made ready twice, so that those behind it are lost
+ *	failures.c  tells which failure explains what is missing
  *	unusual.c   tells what was unusual meanwhile, where nothing else explains the leaf
  *
  * blame/ tells who should have ended the leaf. Private to these files.
@@ -198,6 +199,28 @@ uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
  * between haven't run since. NONE: there is none, or others ran in spite of that. */
 uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 
+/* ---- Failures (failures.c) -------------------------------------------------------------------- */
+
+/* Adds a step for who should have ended something (blame/). If that is a task without a name that had learned
+ * of a failure, adds one for that first. */
+void thrum__why_add_blame_and_failure(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_blame *);
+
+/* The only task that failed or was cancelled without a later try under its name that was resolved, though
+ * three or more of its like were: not later than halfway between `since` and the end. NONE: there is none,
+ * or several. O(tasks) for each name under which a task failed, at most 16. */
+uint32_t thrum__why_failed_for_good(struct thrum__search *, int64_t since);
+
+/* The task that failed last, if it is the last of several alike of which each began when the one before had
+ * just ended: so it should have begun one, too. Sets *next to the second of them, which may be it. NONE:
+ * there is none. O(tasks). */
+uint32_t thrum__why_last_try(struct thrum__search *, int64_t since, uint32_t *next);
+
+/* Whether the path's leaf, a handle, alone keeps a join that should resolve: all others for which
+ * that waited were like it and were resolved long ago, and a task failed or was cancelled meanwhile,
+ * as none of its like. */
+bool thrum__why_keeps_join(struct thrum__search *, const struct thrum__why_path *);
+
 /* ---- Unusual events (unusual.c) ------------------------------------------------------------- */
 
 /* Adds a step for something unusual that happened meanwhile: a task failed, or took what wasn't for it, or
@@ -208,6 +231,11 @@ void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
 /* Adds steps for an item that a task of the path put somewhere since the leaf was made, if nobody takes it
  * and a step tells who should have ended the leaf. */
 void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds a step for a task that left those who end a task of the path's circle, if they end it together and the
+ * others still wait (blame/leavers.c). */
+void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
 /* Adds the step of a task that failed meanwhile (steps.c). */

@@ -187,6 +187,44 @@ static bool add_failed(struct thrum__finding *finding, struct thrum__search *sea
 	return true;
 }
 
+/* A task failed before, and no later try made up for it. */
+static bool add_failed_before(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	uint32_t task = thrum__why_failed_for_good(search, since);
+	struct thrum__why_blame blame = {THRUM__STEP_FAILED, task, path->leaf};
+
+	if (task == THRUM__NONE)
+		return false;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_CANCELLED)
+		blame.kind = THRUM__STEP_CANCELLED;
+	thrum__why_add_blame(finding, model, &blame);
+	return true;
+}
+
+/* A task failed, and didn't begin the next try as those before. */
+static bool add_last_try(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	uint32_t next, task = thrum__why_last_try(search, since, &next);
+
+	if (task == THRUM__NONE)
+		return false;
+	if (next == task)
+		thrum__why_add_failure(finding, model, task);
+	else
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, task,
+					    next, THRUM__TASK(model, task, end), THRUM__NONE),
+			1);
+	return true;
+}
+
 /* A worker left its queue. */
 static bool add_leaver(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -200,6 +238,34 @@ static bool add_leaver(struct thrum__finding *finding, struct thrum__search *sea
 				    THRUM__NONE),
 		leaver.is_last);
 	return true;
+}
+
+void thrum__why_add_circle_leaver(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t length = path->length - path->circle;
+
+	for (uint32_t i = 0; i < length; i++) {
+		const struct thrum__why_link *link = &path->links[path->circle + i];
+		uint32_t leaver, next = i + 1;
+
+		if (!link->is_served || thrum__analyse_task_is_object(model, link->task))
+			continue;
+		leaver = thrum__why_leaver_beside(search, link->wait.on,
+			THRUM__TASK(model, link->task, created));
+		if (leaver == THRUM__NONE)
+			continue;
+		while (next < i + length &&
+			!thrum__analyse_task_is_object(model,
+				path->links[path->circle + next % length].task))
+			next++;
+		if (next < i + length)
+			thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver,
+				path->links[path->circle + next % length].task,
+				THRUM__TASK(model, leaver, end), THRUM__NONE);
+		return;
+	}
 }
 
 /* Since when something may have to do with the path's last wait. */
@@ -300,5 +366,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
-			add_untaken(finding, search, path) || add_logged(finding, search, path));
+			add_untaken(finding, search, path) || add_logged(finding, search, path) ||
+			add_failed_before(finding, search, path) ||
+			add_last_try(finding, search, path));
 }
