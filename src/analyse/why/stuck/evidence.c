@@ -254,6 +254,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (serves_itself(search, path->leaf, &servers))
 		return THRUM__EVIDENCE_STRONG;
 	if (thrum__why_lacks_room(search, path, &servers) ||
+		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;

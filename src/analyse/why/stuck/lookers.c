@@ -63,6 +63,15 @@ static bool only_looks(struct thrum__search *search, const struct thrum__lane *l
 	return turns >= TURNS_MIN && !has_made(search, thread, since);
 }
 
+/* Whether a lane is one of GLib's own threads, which wake others and run nothing of the program. */
+static bool is_of_glib(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	static const char *const own[] = {"gmain", "gdbus"};
+
+	return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_WORK) &&
+		thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own);
+}
+
 bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t since)
 {
 	const struct thrum__model *model = search->model;
@@ -75,7 +84,7 @@ bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t si
 			thrum__analyse_task_is_pending(model, lane->task) &&
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED) &&
-			!only_looks(search, lane, since))
+			!is_of_glib(model, lane) && !only_looks(search, lane, since))
 			return false;
 	}
 	return own < model->lane_count;

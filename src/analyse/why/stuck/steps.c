@@ -157,6 +157,21 @@ static void add_last_wait(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_held(finding, search, last->task);
 }
 
+/* If the path's last task waits for what its own loop is to run, adds a step for that. */
+static void add_own_turn(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = thrum__why_own_turn(search, path), ready;
+
+	if (task == THRUM__NONE)
+		return;
+	ready = thrum__why_edge_to(model, task, THRUM__EDGE_READY);
+	thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, task,
+		model->lanes[thrum__why_last_lane(model, thrum__why_path_last(path)->task)].task,
+		THRUM__EDGE(model, ready, time), ready);
+}
+
 /* The cause, as far as it is known before it is told. */
 struct cause {
 	struct thrum__why_missed missed;
@@ -188,6 +203,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_lost(finding, model, path, lost);
 	else if (finding->step_count == 0)
 		thrum__why_add_blame_and_failure(finding, model, &cause->blame);
+	if (finding->step_count == 0)
+		add_own_turn(finding, search, path);
 	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
 		add_failed_last(finding, search, path->leaf);
 	else if (finding->step_count == 0 &&

@@ -15,6 +15,7 @@
  *	later.c     tells whether all that serve the leaf wait for what may yet come
  *	lookers.c   tells whether all threads wait, or only look now and then
  *	room.c      tells whether all that make room in a queue wait for it
+ *	own_loop.c  tells whether a callback waits for what its own loop is to run
  *	messages.c  tells which message nobody received
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
@@ -167,8 +168,8 @@ bool thrum__why_have_ceased(struct thrum__search *, const struct thrum__why_path
 
 /* ---- Threads that only look (lookers.c) ------------------------------------------------------- */
 
-/* Whether each thread of a task's process is blocked, or has slept ten times since a time and done nothing
- * for others. O(lanes · tasks since then). */
+/* Whether each thread of a task's process is blocked, or one that GLib has for itself, or has slept ten times
+ * since a time and done nothing for others. O(lanes · tasks since then). */
 bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
 
 /* ---- Queues without room (room.c) ------------------------------------------------------------- */
@@ -177,6 +178,13 @@ bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
  * it. O(signals). */
 bool thrum__why_lacks_room(struct thrum__search *, const struct thrum__why_path *,
 	const struct thrum__why_servers *);
+
+/* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
+
+/* The task that became ready since the path's last task, a callback, began to run. That one waits for a
+ * condition or semaphore that nobody ever signalled, and no thread but its own could run anything. NONE: it
+ * isn't so. O(tasks). */
+uint32_t thrum__why_own_turn(struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- Messages (messages.c) ------------------------------------------------------------------- */
 
