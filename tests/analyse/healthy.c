@@ -43,7 +43,7 @@ static void begin(const char *join)
 #define JOIN "40" MS "should-resolve 2\n40" MS "wait 1 2\n40" MS "suspend \"blocked\n"
 
 /* The thread 2 reads a pipe. If handlers may write, the recording says that it waits for the outside; what
- * the main thread writes while it rests, a handler writes. */
+ * the main thread writes while it rests, a handler writes. Until then it may as well be forgotten. */
 static void a_handler_may_write_to_a_pipe(void **state)
 {
 	(void)state;
@@ -54,7 +54,7 @@ static void a_handler_may_write_to_a_pipe(void **state)
 			story_tell("50" MS "signal 1 3 =1\n50" MS "@1 resume\n50" MS
 				   "@1 read 2 3\n51" MS "@1 wait 2 3\n51" MS
 				   "@1 suspend \"blocked by the outside\n");
-		expect(NOTHING);
+		expect(writes ? NOTHING : THRUM__POSSIBLE);
 	}
 	/* There is no handler. */
 	begin("0 create 1 3 stream\n0 label 3 \"pipe 4 to 3\n");

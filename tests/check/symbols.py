@@ -98,12 +98,12 @@ def main():
             r"|chroot|pivot_root|set(re|res|e)?uid|(set|p)rlimit(64)?|mlockall"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
-            r"|sem(timed)?op|semctl|msg(rcv|snd)|mq_(open|(timed)?(send|receive))|__mq_open_2"
+            r"|sem(timed)?op|semctl|msg(rcv|snd)|mq_(open|notify|(timed)?(send|receive))|__mq_open_2"
             r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|u?sleep|(clock_)?nanosleep"
             r"|sig(wait(info)?|suspend|queue)|pause|kill|ioctl|open(at)?(64)?|__open(at)?(64)?_2"
             r"|f?close|close_range|closefrom|unlink(at)?|remove|dup[23]?|fdopen|listen|setsockopt|pipe2?"
             r"|socketpair|(__)?f(gets|read)(_chk)?|f?getc|getline|(__)?getdelim|eventfd(_read|_write)?"
-            r"|timerfd_(create|settime)"
+            r"|timerfd_(create|settime)|timer_create"
             r"|(__)?v?dprintf(_chk)?|(vm)?splice|tee|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")
         for fields in map(str.split, lines):
             if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[5] != "HIDDEN"

@@ -491,12 +491,13 @@ static bool wait_inside(struct looked *looked, bool writes)
 	return false;
 }
 
-/* Whether a call waits to write to a socket. poll() tells later that there is room: so nobody looks
- * meanwhile. */
-static bool is_full_socket(const struct looked *looked, enum side side)
+/* Whether a call waits without a limit to write. poll() tells another time that there is room: so nobody
+ * looks meanwhile. */
+static bool wants_room(const struct looked *looked, enum side side)
 {
-	return is_writing(side) && looked->end.is_socket &&
-		thrum__adapt_socket_limit(looked->fd, true) == ENDLESS;
+	return is_writing(side) &&
+		(!looked->end.is_socket ||
+			thrum__adapt_socket_limit(looked->fd, true) == ENDLESS);
 }
 
 bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
@@ -512,7 +513,7 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, side))
 		return false;
 	if (!is_like_poll(&looked, side)) {
-		if (is_full_socket(&looked, side) && is_inside(&looked))
+		if (wants_room(&looked, side) && is_inside(&looked))
 			thrum__adapt_wait_again(wait, true);
 		return false;
 	}

@@ -81,13 +81,23 @@ bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int
 	return peer && peer->ended >= FAR_PEERS && (due - search->model->end) / FAR > peer->longest;
 }
 
+/* Whether a task just sleeps, as in nanosleep(), and doesn't limit another wait by that. Threads often sleep
+ * through one function, for short and long times. */
+static bool is_plain_sleep(const struct thrum__model *model, uint32_t timer)
+{
+	uint32_t waiter = thrum__why_peers_waiter(model, timer);
+
+	return thrum__why_is_in_call(model, timer) && waiter != THRUM__NONE &&
+		THRUM__TASK(model, waiter, kind) != THRUM_KIND_CHOOSE;
+}
+
 /* Whether a timer's peers took so little time that it can't be meant to be due so late. */
 static bool is_too_late(const struct thrum__search *search, uint32_t task, int64_t due)
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - search->model->end;
 
-	if (left < FAR_MIN || thrum__why_is_in_call(search->model, task))
+	if (left < FAR_MIN || is_plain_sleep(search->model, task))
 		return false;
 	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
 	return thrum__why_took_less(search, task, due) || (peer && is_far(&peer->dues, left)) ||
@@ -661,9 +671,17 @@ static bool ends_at_open_pipe(const struct thrum__model *model, const struct thr
 	uint32_t signal = thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL);
 
 	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim) &&
-		(signal == THRUM__NONE ||
-			was_at_rest(model, THRUM__EDGE(model, signal, from),
-				THRUM__EDGE(model, signal, time)));
+		signal != THRUM__NONE &&
+		was_at_rest(model, THRUM__EDGE(model, signal, from),
+			THRUM__EDGE(model, signal, time));
+}
+
+bool thrum__why_is_unused_pipe(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim) &&
+		thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL) == THRUM__NONE;
 }
 
 /* Whether a circle leads through such a pipe. Nobody idles with a lock that another one needs. */

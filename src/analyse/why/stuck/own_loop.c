@@ -3,7 +3,7 @@
  * Tells whether a callback waits for what only its own loop may do next: another task is ready since the
  * callback began, and no thread is left that could run it but the loop's.
  */
-#include "analyse/why/lanes.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
 /* Whether a task is one that loops run, and waits for nothing but its turn. */

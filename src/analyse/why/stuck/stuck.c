@@ -344,13 +344,15 @@ static bool may_begin(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before. */
+/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before, and a
+ * handler's signal may come late. */
 static bool may_take_long(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	static const char *const words[] = {"process "};
 
 	return thrum__why_begins_with(search->model, path->leaf, words, 1) ||
-		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
+		thrum__why_is_unused_pipe(search->model, path) || is_served_by_busy(search, path) ||
+		may_begin(search->model, path->leaf);
 }
 
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets

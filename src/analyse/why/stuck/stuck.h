@@ -86,6 +86,9 @@ bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why
 /* Whether the leaf is such a timer, or one that was never set. */
 bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum__why_path *);
 
+/* Whether a path ends at a pipe into which nobody ever wrote, and a handler or somebody outside may. */
+bool thrum__why_is_unused_pipe(const struct thrum__model *, const struct thrum__why_path *);
+
 /* Whether the wait for the path's leaf may well be over soon, or need not end. Sets the path's
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
