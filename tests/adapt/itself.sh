@@ -14,6 +14,7 @@ for sort in tcp unix queue; do
 		soon "$sort-$case" "$programs/itself" "$sort" "$case"
 	done
 done
+soon queue-early "$programs/itself" queue early
 all_same
 
 for sort in tcp unix queue; do
@@ -27,6 +28,7 @@ for sort in tcp unix queue; do
 	has "$sort-fine" why '^no findings'
 	# Others have the ends, too, as far as is known.
 	has "$sort-child" why '^no findings'
+	[[ $sort != queue ]] || has queue-early why '^no findings'
 	[[ $sort == queue ]] || ! "$THRUM" why "$sort-doubled.thrum" | grep 'only one that serves' ||
 		wrong "$sort-doubled: its other writes are unseen"
 done

@@ -37,12 +37,10 @@ static void tell_pool(int last)
 }
 
 /* The thread 4 sleeps each `period` ms, and does something then. */
-static void tell_looker(int period, const char *act)
+static void tell_sleeps(int period, const char *act)
 {
 	int timer = 100, time = 20;
 
-	story_tell("15" MS "@3 create - 4 thread\n15" MS "@3 label 4 \"progress\n15" MS
-		   "@3 switch 4\n");
 	for (;; time += period, timer++) {
 		story_tell("%d" MS "@3 create 4 %d timer\n%d" MS "@3 due %d =%d000000\n", time,
 			timer, time, timer, period);
@@ -56,6 +54,13 @@ static void tell_looker(int period, const char *act)
 		if (*act)
 			story_tell("%d" MS "@3 %s\n", time + period, act);
 	}
+}
+
+static void tell_looker(int period, const char *act)
+{
+	story_tell("15" MS "@3 create - 4 thread\n15" MS "@3 label 4 \"progress\n15" MS
+		   "@3 switch 4\n");
+	tell_sleeps(period, act);
 }
 
 /* Expects a wait for room to be told, or nothing. */
@@ -101,6 +106,14 @@ static void another_thread_may_act(void **state)
 	/* It signals something. */
 	tell_pool(11);
 	tell_looker(80, "signal 4 12 =1");
+	expect(false);
+	/* It did so once, long ago. */
+	tell_pool(11);
+	story_tell(
+		"16" MS "@3 create - 4 thread\n16" MS "@3 switch 4\n16" MS "@3 signal 4 12 =1\n");
+	for (int i = 0; i < 1200; i++)
+		story_tell("17" MS "@3 read 4 12\n");
+	tell_sleeps(80, "");
 	expect(false);
 	/* It looked but a few times. */
 	tell_pool(11);

@@ -58,7 +58,7 @@ static int take_lock_of_file(control_function *real, const void *caller, int fd,
 static void duplicate(int fd)
 {
 	thrum__adapt_tokens_end(fd);
-	thrum__adapt_connection_forget(fd);
+	thrum__adapt_connection_doubled(fd);
 	if (is_of_pipe(fd))
 		thrum__adapt_pipe_shared(fd);
 	if (fd >= 0)

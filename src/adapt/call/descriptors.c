@@ -70,6 +70,7 @@ static void duplicate(int fd)
 	if (fd >= 0)
 		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
 	thrum__adapt_twice_doubled(fd);
+	thrum__adapt_connection_doubled(fd);
 	share(fd);
 }
 

@@ -25,9 +25,7 @@ bool thrum__adapt_has_accepters(void)
 
 /* ---- Addresses --------------------------------------------------------------------------------- */
 
-/* The address in which a socket listens for all of its machine's is as good as any: so the hash of one with
- * a port has the port alone. 0: it has none. */
-static uint64_t hash_of(const struct sockaddr *address, socklen_t size)
+uint64_t thrum__adapt_address_hash(const struct sockaddr *address, socklen_t size)
 {
 	const struct sockaddr_un *un = (const void *)address;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -67,7 +65,8 @@ static void note_address(int fd)
 
 	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
 		size = 0;
-	atomic_store(&addresses[fd], size > 0 ? hash_of((struct sockaddr *)&address, size) : 0);
+	atomic_store(&addresses[fd],
+		size > 0 ? thrum__adapt_address_hash((struct sockaddr *)&address, size) : 0);
 	raise_to(&fds_used, fd + 1);
 	errno = error;
 }
@@ -94,7 +93,8 @@ static bool is_at(int fd, uint64_t hash)
 
 int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
 {
-	uint64_t hash = thrum__adapt_is_here(address) ? hash_of(address, size) : 0;
+	uint64_t hash = thrum__adapt_is_here(address) ? thrum__adapt_address_hash(address, size)
+						      : 0;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && hash; fd++)
 		if (is_at(fd, hash))
@@ -104,7 +104,8 @@ int thrum__adapt_accepts_at(const struct sockaddr *address, socklen_t size)
 
 thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 {
-	uint64_t hash = thrum__adapt_is_here(address) ? hash_of(address, size) : 0;
+	uint64_t hash = thrum__adapt_is_here(address) ? thrum__adapt_address_hash(address, size)
+						      : 0;
 	const struct thread *thread;
 	uint32_t tid = 0;
 

@@ -238,6 +238,8 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor of this process that is the other end of a connection; -1: none is known, or the connection
  * has several descriptors. May change errno. */
 int thrum__adapt_socket_peer(int fd);
+/* The same among some sockets. O(count): doesn't look at others. */
+int thrum__adapt_socket_peer_among(int fd, const int *among, unsigned count);
 /* Finds the inode of a Unix socket's other end, whichever process has them; or, if nobody has accepted the
  * connection yet, that of the socket which listens. Returns false if there is none, or the kernel doesn't
  * tell. May change errno. */
@@ -296,15 +298,20 @@ int thrum__adapt_asked_by(uint64_t socket, bool *is_queued);
 void thrum__adapt_accepts_left(void);
 /* Whether an address is on this machine, as far as it tells. */
 bool thrum__adapt_is_here(const struct sockaddr *);
+/* The hash of an address; 0: it has none. The address in which a socket listens for all of its machine's is
+ * as good as any: so the hash of one with a port has the port alone. */
+uint64_t thrum__adapt_address_hash(const struct sockaddr *, socklen_t size);
 
 /* ---- connections.c ---- */
 
 /* The program connects a socket to an address; peer may be NULL. For any descriptor, as all below. */
-void thrum__adapt_connects(int fd, const struct sockaddr *peer);
+void thrum__adapt_connects(int fd, const struct sockaddr *peer, socklen_t size);
 /* It has accepted a connection, there. If both ends are its own, they are a pipe from now on. Keeps errno. */
 void thrum__adapt_connection_accepted(int fd, const void *caller);
 /* The descriptor is closed, or calls that aren't seen may use it. */
 void thrum__adapt_connection_forget(int fd);
+/* There will be one more descriptor for it. Keeps errno. */
+void thrum__adapt_connection_doubled(int fd);
 /* A process is about to be started, which may have all descriptors. */
 void thrum__adapt_connections_shared(void);
 

@@ -416,13 +416,11 @@ static bool find_addresses(int fd, struct search *search)
 			take_address((struct sockaddr *)&peer, &search->peer));
 }
 
-static void compare_end(void *context, int directory, const char *name)
+static void compare(struct search *search, int fd)
 {
-	struct search *search = context, other = {.found = -1};
+	struct search other = {.found = -1};
 	struct stat file;
-	int fd = atoi(name);
 
-	(void)directory;
 	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
 		return;
 	search->is_doubled |= file.st_ino == search->inode && fd != search->fd;
@@ -436,17 +434,41 @@ static void compare_end(void *context, int directory, const char *name)
 		search->found = fd;
 }
 
-int thrum__adapt_socket_peer(int fd)
+static void compare_end(void *context, int directory, const char *name)
 {
-	struct search search = {.fd = fd, .found = -1};
+	(void)directory;
+	compare(context, atoi(name));
+}
+
+/* Returns false if a descriptor is no socket that is connected. */
+static bool begin_search(struct search *search, int fd)
+{
 	struct stat file;
 
+	*search = (struct search){.fd = fd, .found = -1};
 	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
-		return -1;
-	search.inode = file.st_ino;
-	if (find_addresses(fd, &search) && (!search.is_unix || find_inode(fd, &search.peer)))
+		return false;
+	search->inode = file.st_ino;
+	return find_addresses(fd, search) && (!search->is_unix || find_inode(fd, &search->peer));
+}
+
+int thrum__adapt_socket_peer(int fd)
+{
+	struct search search;
+
+	if (begin_search(&search, fd))
 		thrum__adapt_process_each(own_pid(), "/fd", compare_end, &search);
 	return search.is_doubled ? -1 : search.found;
+}
+
+int thrum__adapt_socket_peer_among(int fd, const int *among, unsigned count)
+{
+	struct search search;
+
+	if (count > 0 && begin_search(&search, fd))
+		for (unsigned i = 0; i < count; i++)
+			compare(&search, among[i]);
+	return count == 0 || search.is_doubled ? -1 : search.found;
 }
 
 bool thrum__adapt_socket_is_before(int fd, int listener)

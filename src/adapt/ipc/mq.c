@@ -31,8 +31,8 @@ static _Atomic int asked_queue;
 /* The numbers of queues without a name that were waited for; 0: free. */
 #define OWN 32
 static _Atomic uint64_t own[OWN];
-/* This program may have started a process since it opened a queue: that may use any queue. */
-static _Atomic bool has_opened, is_shared;
+/* This program may have started a process: that may have any queue, even without its name by now. */
+static _Atomic bool is_shared;
 
 static void put_path(char path[64], mqd_t queue)
 {
@@ -113,7 +113,7 @@ static struct object *known_object(mqd_t queue)
 
 void thrum__adapt_queues_shared(void)
 {
-	if (!atomic_load(&has_opened) || atomic_exchange(&is_shared, true))
+	if (atomic_exchange(&is_shared, true))
 		return;
 	for (unsigned i = 0; i < OWN && atomic_load(&own[i]); i++) {
 		struct object *object = thrum__adapt_object(
@@ -152,7 +152,6 @@ static mqd_t note_opened(mqd_t queue)
 {
 	if ((unsigned)queue < QUEUES)
 		atomic_store(&numbers[queue], 0);
-	atomic_store(&has_opened, true);
 	return queue;
 }
 

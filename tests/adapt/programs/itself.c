@@ -6,6 +6,7 @@
  *
  * fine		it answers all questions
  * child	the program has a child, which may answer, as far as is known
+ * early	it has one since before there was a queue
  * doubled	the asker has its end twice, and answers itself by the other one, seen by nobody, but for the
  *		last time
  * full		both write, and neither reads
@@ -160,6 +161,8 @@ int main(int argc, char **argv)
 	sort = argc > 1 ? argv[1] : "tcp";
 	chosen = argc > 2 ? argv[2] : "";
 	alarm(2);
+	if (is("early"))
+		start_child();
 	if (is_queue()) {
 		make_queues();
 	} else if (strcmp(sort, "unix") == 0) {

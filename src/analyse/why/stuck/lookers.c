@@ -5,8 +5,7 @@
  */
 #include "analyse/why/stuck/stuck.h"
 
-#define TURNS_MIN 10   /* sleeps since then */
-#define LOOK_BACK 1024 /* edges of a thread that are searched, from the latest back */
+#define TURNS_MIN 10 /* sleeps since then */
 
 /* Whether an edge of a thread does nothing for others. */
 static bool is_idle_act(const struct thrum__model *model, uint32_t edge)
@@ -42,25 +41,33 @@ static bool has_made(struct thrum__search *search, uint32_t thread, int64_t sinc
 	return false;
 }
 
+/* How often a thread has waited since a time; 0: it did something for others, or that isn't known. */
+static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, thread, edge_out), turns = 0;
+
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		if (THRUM__EDGE(model, edge, time) < since)
+			return turns;
+		if (search->budget == 0 || !is_idle_act(model, edge))
+			return 0;
+		search->budget--;
+		turns += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
+	}
+	return edge == THRUM__NONE ? turns : 0;
+}
+
 static bool only_looks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
-	uint32_t edge, turns = 0;
 
-	if (!thrum__analyse_task_is_pending(model, thread) ||
-		!thrum__why_rests_for(model, thrum__why_resting(model, lane),
-			THRUM__REASON_BLOCKED_FOR_A_TIME))
-		return false;
-	edge = THRUM__TASK(model, thread, edge_out);
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
-		if (THRUM__EDGE(model, edge, time) < since)
-			break;
-		if (!is_idle_act(model, edge))
-			return false;
-		turns += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
-	}
-	return turns >= TURNS_MIN && !has_made(search, thread, since);
+	return thrum__analyse_task_is_pending(model, thread) &&
+		thrum__why_rests_for(model, thrum__why_resting(model, lane),
+			THRUM__REASON_BLOCKED_FOR_A_TIME) &&
+		count_turns(search, thread, since) >= TURNS_MIN && !has_made(search, thread, since);
 }
 
 /* Whether a lane is one of GLib's own threads, which wake others and run nothing of the program. */
