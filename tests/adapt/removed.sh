@@ -53,7 +53,7 @@ fi
 all_same
 wait
 for case in pair door ticking asked; do
-	leaves "$case" 'unwatched since epoll_ctl in watch'
+	leaves "$case" 'unwatched since epoll_ctl in watch, called in [a-z_]*[^+]'
 done
 has throttled why 'Waits for .data so far unread of socket [0-9]*, unwatched since epoll_ctl in (watch|throttle)[^+]'
 for case in pair door ticking throttled asked handed paused resting child doubled; do

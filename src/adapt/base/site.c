@@ -2,6 +2,7 @@
 /* Callers' addresses as call sites, and addresses as text. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unwind.h>
 
 #include "adapt/base/base.h"
 #include "adapt/base/cell.h"
@@ -9,6 +10,7 @@
 
 #define SITES 8192u
 #define TRIES 32
+#define FRAMES 16 /* of this library, between a look at the stack and its caller */
 
 static struct thrum_site sites[SITES];
 static struct thrum_site elsewhere = {.file = "?", .function = "?"};
@@ -27,6 +29,35 @@ const void *thrum__adapt_caller(const void *caller)
 		? (const char *)thrum__adapt_callback + 1
 		: caller;
 }
+
+/* ---- Callers of callers ------------------------------------------------------------------------ */
+
+struct unwinding {
+	const void *caller, *above;
+	bool is_next;
+	int left; /* frames that may be looked at */
+};
+
+static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *data)
+{
+	struct unwinding *unwinding = data;
+	const void *at = (const void *)_Unwind_GetIP(context);
+
+	if (unwinding->is_next)
+		unwinding->above = at;
+	unwinding->is_next = at == unwinding->caller;
+	return unwinding->above || --unwinding->left == 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+const void *thrum__adapt_caller_of(const void *caller)
+{
+	struct unwinding unwinding = {.caller = caller, .left = FRAMES};
+
+	_Unwind_Backtrace(look_at_frame, &unwinding);
+	return unwinding.above;
+}
+
+/* ---- Sites ------------------------------------------------------------------------------------- */
 
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
@@ -88,6 +119,15 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 	*to++ = '0';
 	*to++ = 'x';
 	thrum__port_put_hex(to, number);
+}
+
+void thrum__adapt_put_above(char *label, const void *caller, const void *above)
+{
+	struct thrum__port_module of, other;
+
+	if (above && thrum__port_find_module(caller, &of) &&
+		thrum__port_find_module(above, &other) && of.address == other.address)
+		thrum__adapt_label(label + strlen(label), ", called in", above);
 }
 
 /* ---- Reasons ----------------------------------------------------------------------------------- */

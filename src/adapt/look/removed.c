@@ -29,6 +29,7 @@ static struct removed {
 	const void *_Atomic disabled; /* where its bufferevent or listener was told to stop; NULL */
 	const char *_Atomic words;    /* NULL: no watch was removed */
 	const void *_Atomic place;    /* of the removal, or the callback */
+	const void *_Atomic above;    /* who called the function that removed it; NULL: not known */
 	struct thread *_Atomic thread; /* that removed it, */
 	_Atomic uint32_t turn;         /* and in which turn of its loop, */
 	_Atomic int64_t at;            /* and when */
@@ -122,8 +123,10 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 		note(fd, thrum__adapt_listens(fd) ? since_closed : since_disabled, disabled);
 	else if (callback)
 		note(fd, by_event, callback);
-	else
+	else {
+		atomic_store(&removed[fd].above, thrum__adapt_caller_of(caller));
 		note(fd, unwatched, caller);
+	}
 }
 
 void thrum__adapt_removed_event(int fd, const void *callback)
@@ -265,6 +268,8 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 				      : "unread data of",
 		fd);
 	thrum__adapt_label(label + strlen(label), words, place);
+	if (words == unwatched)
+		thrum__adapt_put_above(label, place, atomic_load(&one->above));
 	if (words == blocked) {
 		place = atomic_load(&one->runner);
 		thrum__adapt_label(label + strlen(label), ", which waits for the loop of", place);

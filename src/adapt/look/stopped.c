@@ -27,10 +27,11 @@
 static struct stopped {
 	const void *_Atomic
 		caller; /* who changed the watch last; NULL: it asks for data, or there is none */
-	_Atomic uint64_t task; /* that tells of it, or NONE */
-	int64_t since;         /* when its data was seen first; 0: there is none */
-	int left;              /* bytes */
-	_Atomic bool is_both;  /* the same change took away that it asks for room */
+	const void *_Atomic above; /* who called that function; NULL: it isn't known */
+	_Atomic uint64_t task;     /* that tells of it, or NONE */
+	int64_t since;             /* when its data was seen first; 0: there is none */
+	int left;                  /* bytes */
+	_Atomic bool is_both;      /* the same change took away that it asks for room */
 } stopped[FDS_MAX];
 static _Atomic int fds_used;   /* no descriptor from this one on was stopped */
 static _Atomic int fds_before; /* nor watched */
@@ -77,6 +78,7 @@ void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events
 	end(&stopped[fd]);
 	atomic_store(&stopped[fd].is_both,
 		before & EPOLLIN && before & EPOLLOUT && !(events & EPOLLOUT));
+	atomic_store(&stopped[fd].above, thrum__adapt_caller_of(caller));
 	atomic_store(&stopped[fd].caller, caller);
 	raise_to(&fds_used, fd + 1);
 	thrum__adapt_look_also(look);
@@ -160,7 +162,7 @@ static bool may_go_on(bool is_strict)
 static void tell(struct stopped *one, int fd, thrum_task waiter)
 {
 	const void *caller = atomic_load(&one->caller);
-	char label[CALL_MAX + PLACE_MAX + 40];
+	char label[CALL_MAX + 2 * PLACE_MAX + 40];
 
 	thrum__adapt_put_call(label, one->left > 0 ? "unread data of" : "watch of", fd);
 	thrum__adapt_label(label + strlen(label),
@@ -168,6 +170,7 @@ static void tell(struct stopped *one, int fd, thrum_task waiter)
 			: atomic_load(&one->is_both) ? ", no longer for reading or writing since"
 						     : ", no longer for reading since",
 		caller);
+	thrum__adapt_put_above(label, caller, atomic_load(&one->above));
 	atomic_store(&one->task, thrum__adapt_look_tell(label, caller, waiter));
 }
 

@@ -230,16 +230,14 @@ static bool is_behind(const char *label, const char *name, const char *word)
 	return (size_t)(name - label) >= size && memcmp(name - size, word, size) == 0;
 }
 
-/* The sort of the place at `name`: a call returns to that of "poll in module+0x1234" and "armed by
- * module+0x1234", and to that of "read at module+0x1234". */
+/* The sort of the place at `name`: a call returns to that of "poll in module+0x1234", of "stopped since
+ * module+0x1234", of "read at module+0x1234", and to that of "armed by module+0x1234". */
 static enum thrum__read_place sort_of(const char *label, const char *name)
 {
-	if (is_behind(label, name, " at "))
+	if (is_behind(label, name, " at ") || is_behind(label, name, " in ") ||
+		is_behind(label, name, " since "))
 		return THRUM__PLACE_WITHIN;
-	return is_behind(label, name, " in ") || is_behind(label, name, " by ") ||
-			is_behind(label, name, " since ")
-		? THRUM__PLACE_RETURNS
-		: THRUM__PLACE_BEGINS;
+	return is_behind(label, name, " by ") ? THRUM__PLACE_RETURNS : THRUM__PLACE_BEGINS;
 }
 
 /* The next module behind `after` (NULL: the first) whose file has the name from `name` to `plus`. */

@@ -46,7 +46,7 @@ static bool is(const char *other)
 	return strcmp(name, other) == 0;
 }
 
-static void watch(int operation, int fd)
+static __attribute__((noinline)) void watch(int operation, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 

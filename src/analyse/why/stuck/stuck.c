@@ -344,8 +344,8 @@ static bool may_begin(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before, and a
- * handler's signal may come late. */
+/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before, and
+ * a handler's signal may come late. */
 static bool may_take_long(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	static const char *const words[] = {"process "};
