@@ -245,7 +245,7 @@ static void a_permit_is_for_what_others_gave_back(void **state)
 {
 #define PAIR(ms, fiber, first, second) \
 	LOCK(ms, fiber, 4) \
-	#ms MS "create " #fiber " " #first " promise =6\n" #ms MS "create " #fiber " " #second \
+#ms MS "create " #fiber " " #first " promise =6\n" #ms MS "create " #fiber " " #second \
 	       " promise =7\n"
 	static const uint64_t failed[] = {23, 0}, first[] = {22, 0};
 

@@ -496,8 +496,7 @@ static bool wait_inside(struct looked *looked, bool writes)
 static bool wants_room(const struct looked *looked, enum side side)
 {
 	return is_writing(side) &&
-		(!looked->end.is_socket ||
-			thrum__adapt_socket_limit(looked->fd, true) == ENDLESS);
+		(!looked->end.is_socket || thrum__adapt_socket_limit(looked->fd, true) == ENDLESS);
 }
 
 bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
