@@ -321,6 +321,33 @@ static void a_timer_puts_another_one_off(void **state)
 	expect(-1, 0, 0, 0);
 }
 
+/* The mixer asks by the stream 3. The handle 7 receives that, or the timer 6 does, and sets the timer 5. Then
+ * the timer 6 puts it off. */
+static void tell_late_answer(int receiver)
+{
+	begin();
+	story_tell(
+		"0 create 1 3 stream\n0 label 3 \"socket\n0 create 1 7 handle\n0 label 7 \"on_input\n");
+	story_tell("1" MS "create 1 5 timer\n1" MS "label 5 \"timer on_flush\n");
+	story_tell("1" MS "create 1 6 timer\n1" MS "label 6 \"timer on_blink\n");
+	story_tell("2" MS "link-send 2 \"question\n2" MS "wait 2 3\n3" MS "switch %d\n3" MS
+		   "link-receive %d \"question\n3" MS "due 5 =20000000\n4" MS "switch 1\n",
+		receiver, receiver);
+	for (int i = 0; i < 60; i++)
+		story_tell("%d" MS "switch 6\n%d" MS "due 5 =20000000\n%d" MS "switch 1\n",
+			15 * i + 5, 15 * i + 5, 15 * i + 6);
+}
+
+static void the_timer_of_an_answer_is_put_off(void **state)
+{
+	(void)state;
+	tell_late_answer(7);
+	expect(THRUM__STEP_PUT_OFF, 5, 6, 0);
+	/* The question set no timer: this one is there for something else. */
+	tell_late_answer(6);
+	expect(-1, 0, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +357,7 @@ int main(void)
 		cmocka_unit_test(the_last_timer_is_not_started_again),
 		cmocka_unit_test(the_only_timer_is_not_started_again),
 		cmocka_unit_test(a_timer_puts_another_one_off),
+		cmocka_unit_test(the_timer_of_an_answer_is_put_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,18 +360,15 @@ uint32_t thrum__why_only_timer(struct thrum__search *search, uint32_t lane)
 
 /* ---- Timers that are put off by others ------------------------------------------------------ */
 
-/* The timer that ran on a lane at a time, no later than the run *row; else NONE. Sets *row to its run. */
-static uint32_t timer_at(const struct thrum__model *model, uint32_t lane, int64_t time,
+/* The task that ran on a lane at a time, in no later run than *row; else NONE. Sets *row to its run. */
+static uint32_t task_at(const struct thrum__model *model, uint32_t lane, int64_t time,
 	uint32_t *row)
 {
 	for (; *row < model->runs.count && thrum__model_has_row(&model->runs, *row); --*row) {
 		uint32_t task = THRUM__RUN(model, *row, task);
 
 		if (THRUM__RUN(model, *row, lane) == lane && THRUM__RUN(model, *row, start) <= time)
-			return thrum__model_has_row(&model->tasks, task) &&
-					THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER
-				? task
-				: THRUM__NONE;
+			return thrum__model_has_row(&model->tasks, task) ? task : THRUM__NONE;
 	}
 	return THRUM__NONE;
 }
@@ -395,9 +392,10 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 
 		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 			continue;
-		task = timer_at(model, THRUM__TASK(model, timer, lane), time, &row);
-		if (task == THRUM__NONE || task == timer || (by != THRUM__NONE && task != by) ||
-			due == THRUM__OPEN || due < after || time < since)
+		task = task_at(model, THRUM__TASK(model, timer, lane), time, &row);
+		if (task == THRUM__NONE || THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
+			task == timer || (by != THRUM__NONE && task != by) || due == THRUM__OPEN ||
+			due < after || time < since)
 			return THRUM__NONE;
 		by = task;
 		after = time;
@@ -407,12 +405,47 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 	return times == THRUM__PUT_OFF && (model->end - since) / LATE > takes ? by : THRUM__NONE;
 }
 
-/* The timer that another one puts off since a wait began; else NONE. */
+/* Whether a task has received a message of another one. */
+static bool has_received(const struct thrum__model *model, uint32_t task, uint32_t sender)
+{
+	uint32_t edge = THRUM__TASK(model, sender, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
+			THRUM__EDGE(model, edge, to) == task)
+			return true;
+	return false;
+}
+
+/* Whether a timer was set by a task when it ran for messages of the waiter: it may be to answer. */
+static bool is_for_question(struct thrum__search *search, uint32_t timer, uint32_t waiter)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t note = THRUM__TASK(model, timer, note), row = model->runs.count - 1;
+
+	for (; search->budget > 0 && thrum__model_has_row(&model->notes, note);
+		note = THRUM__NOTE(model, note, prev), search->budget--) {
+		uint32_t task = task_at(model, THRUM__TASK(model, timer, lane),
+			THRUM__NOTE(model, note, time), &row);
+
+		if (task != THRUM__NONE && THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+			has_received(model, task, waiter))
+			return true;
+	}
+	return false;
+}
+
+/* The timer that another one puts off since a wait began; else NONE. If the wait is for the answer by a
+ * connection, the question has set the timer. */
 static uint32_t put_off(struct thrum__search *search, const struct thrum__why_link *link,
 	uint32_t *by)
 {
 	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, link->wait.on, kind);
+	bool is_stream = kind == THRUM_KIND_STREAM;
 
+	if (!is_stream && kind != THRUM_KIND_CONDITION)
+		return THRUM__NONE;
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
 		task < model->tasks.count && search->budget > 0;
 		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE), search->budget--) {
@@ -420,7 +453,7 @@ static uint32_t put_off(struct thrum__search *search, const struct thrum__why_li
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
 			continue;
 		*by = putter_of(search, task, link->wait.since);
-		if (*by != THRUM__NONE)
+		if (*by != THRUM__NONE && (!is_stream || is_for_question(search, task, link->task)))
 			return task;
 	}
 	return THRUM__NONE;
@@ -434,8 +467,7 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
 	struct thrum__why_blame blame = {-1, THRUM__NONE, link->wait.on};
 
 	if (servers->count == 0) {
-		if (servers->is_whole &&
-			THRUM__TASK(search->model, link->wait.on, kind) == THRUM_KIND_CONDITION)
+		if (servers->is_whole)
 			blame.task = put_off(search, link, &blame.other);
 	} else {
 		blame.task = not_remade(search, link);
