@@ -72,10 +72,14 @@ static inline const void *thrum__adapt_spawns_at(const void *caller)
 /* Returns a caller's address; the callback's, if it lies in this library. */
 const void *thrum__adapt_caller(const void *caller);
 
-/* Returns where the function was called in which `caller` lies, the calling thread being in it; NULL: that
- * isn't known. It unwinds the stack, which takes about a microsecond. Async-signal-safe with glibc 2.35 and
- * later. */
-const void *thrum__adapt_caller_of(const void *caller);
+/* A place of the program, and where the function was called in which it lies. NULL: not known. */
+struct place {
+	const void *at, *above;
+};
+/* Returns the place of a caller; `above` only if both are the program's own code, as libraries call such
+ * functions for anybody. Then it unwinds the calling thread's stack, which takes about a microsecond.
+ * Async-signal-safe with glibc 2.35 and later. */
+struct place thrum__adapt_place(const void *caller);
 
 /* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
 struct thrum_site *thrum__adapt_site(const void *caller);
@@ -84,9 +88,9 @@ struct thrum_site *thrum__adapt_site(const void *caller);
 /* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
  * module and offset by a name if they find one. */
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
-/* Adds ", called in" and the place to a label with room for PLACE_MAX more bytes. Nothing if code of another
- * module called the function in which `caller` lies, or if `above` is NULL. */
-void thrum__adapt_put_above(char *label, const void *caller, const void *above);
+/* Writes the same of a place, and ", called in" with where its function was called if that is known. Room for
+ * two places. */
+void thrum__adapt_label_place(char *to, const char *noun, struct place);
 
 /* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
  * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait. */

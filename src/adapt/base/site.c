@@ -2,6 +2,7 @@
 /* Callers' addresses as call sites, and addresses as text. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/auxv.h>
 #include <unwind.h>
 
 #include "adapt/base/base.h"
@@ -49,12 +50,16 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 	return unwinding->above || --unwinding->left == 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-const void *thrum__adapt_caller_of(const void *caller)
+struct place thrum__adapt_place(const void *caller)
 {
+	static struct code program;
+	const void *entry = (const void *)getauxval(AT_ENTRY);
 	struct unwinding unwinding = {.caller = caller, .left = FRAMES};
 
-	_Unwind_Backtrace(look_at_frame, &unwinding);
-	return unwinding.above;
+	if (thrum__adapt_is_within(&program, entry, caller))
+		_Unwind_Backtrace(look_at_frame, &unwinding);
+	return (struct place){caller,
+		thrum__adapt_is_within(&program, entry, unwinding.above) ? unwinding.above : NULL};
 }
 
 /* ---- Sites ------------------------------------------------------------------------------------- */
@@ -121,13 +126,11 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 	thrum__port_put_hex(to, number);
 }
 
-void thrum__adapt_put_above(char *label, const void *caller, const void *above)
+void thrum__adapt_label_place(char *to, const char *noun, struct place place)
 {
-	struct thrum__port_module of, other;
-
-	if (above && thrum__port_find_module(caller, &of) &&
-		thrum__port_find_module(above, &other) && of.address == other.address)
-		thrum__adapt_label(label + strlen(label), ", called in", above);
+	thrum__adapt_label(to, noun, place.at);
+	if (place.above)
+		thrum__adapt_label(to + strlen(to), ", called in", place.above);
 }
 
 /* ---- Reasons ----------------------------------------------------------------------------------- */

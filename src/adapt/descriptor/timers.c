@@ -89,6 +89,9 @@ static int64_t find_delay(int clock, bool is_absolute, const struct timespec *ti
 	struct timespec now, real;
 	int64_t left, meant;
 
+	/* Most are too short for either. */
+	if (time->tv_sec < (is_absolute ? ENDLESS_TIME : LONG_UP / 1000000000))
+		return 0;
 	if (clock_gettime(clock, &now) != 0 || clock_gettime(CLOCK_REALTIME, &real) != 0)
 		return 0;
 	left = (int64_t)time->tv_sec - (is_absolute ? now.tv_sec : 0);

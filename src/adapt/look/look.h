@@ -128,7 +128,7 @@ thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
 /* The calling thread is about to wait for events. */
 void thrum__adapt_removed_turn(void);
 /* An epoll is asked for data of a descriptor, or no longer, there. */
-void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller);
+void thrum__adapt_removed_epoll(int fd, bool is_watched, struct place);
 /* This is the callback of an event of libevent, which waits for data of a descriptor. */
 void thrum__adapt_removed_event(int fd, const void *callback);
 /* A bufferevent of libevent was told, there, to read no more of this descriptor, or a listener to accept no
@@ -263,8 +263,9 @@ thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid);
 /* ---- stopped.c ---- */
 
 /* A watch is about to be made or changed, and then asks for these events. The call may be anywhere. */
-void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events,
-	const void *caller);
+void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events, struct place);
+/* Whether the watch of a descriptor was changed so that it asks for data no more. For any below FDS_MAX. */
+bool thrum__adapt_stopped_has(int fd);
 /* It is no more. */
 void thrum__adapt_stopped_over(int fd);
 /* In a fork's child: its parent tells. */

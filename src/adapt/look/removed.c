@@ -72,13 +72,14 @@ void thrum__adapt_removed_turn(void)
 		atomic_store_explicit(&thrum__adapt_self->loops, turns, memory_order_relaxed);
 }
 
-static void note(int fd, const char *words, const void *place)
+static void note(int fd, const char *words, struct place place)
 {
 	struct removed *one = &removed[fd];
 
-	if (!place)
+	if (!place.at)
 		return;
-	atomic_store_explicit(&one->place, place, memory_order_relaxed);
+	atomic_store_explicit(&one->place, place.at, memory_order_relaxed);
+	atomic_store_explicit(&one->above, place.above, memory_order_relaxed);
 	atomic_store_explicit(&one->thread, thrum__adapt_self, memory_order_relaxed);
 	atomic_store_explicit(&one->turn, turns, memory_order_relaxed);
 	atomic_store_explicit(&one->at, rough_time(), memory_order_relaxed);
@@ -109,7 +110,7 @@ static void watched(int fd)
 	clear(one);
 }
 
-void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
+void thrum__adapt_removed_epoll(int fd, bool is_watched, struct place place)
 {
 	const void *callback, *disabled;
 
@@ -120,13 +121,12 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
 	if (is_watched)
 		watched(fd);
 	else if (disabled)
-		note(fd, thrum__adapt_listens(fd) ? since_closed : since_disabled, disabled);
+		note(fd, thrum__adapt_listens(fd) ? since_closed : since_disabled,
+			(struct place){disabled, NULL});
 	else if (callback)
-		note(fd, by_event, callback);
-	else {
-		atomic_store(&removed[fd].above, thrum__adapt_caller_of(caller));
-		note(fd, unwatched, caller);
-	}
+		note(fd, by_event, (struct place){callback, NULL});
+	else
+		note(fd, unwatched, place);
 }
 
 void thrum__adapt_removed_event(int fd, const void *callback)
@@ -159,7 +159,7 @@ void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callba
 {
 	if ((unsigned)fd < FDS_MAX && atomic_load(&removed[fd].closes) == closes &&
 		atomic_fetch_sub(&removed[fd].sources, 1) == 1)
-		note(fd, by_source, callback);
+		note(fd, by_source, (struct place){callback, NULL});
 }
 
 void thrum__adapt_removed_block(int fd, uint32_t closes, const void *callback, thrum_task loop,
@@ -172,7 +172,7 @@ void thrum__adapt_removed_block(int fd, uint32_t closes, const void *callback, t
 	atomic_store(&one->loop, loop);
 	atomic_store(&one->runner, runner);
 	if (atomic_fetch_add(&one->blocked, 1) + 1 == atomic_load(&one->sources))
-		note(fd, blocked, callback);
+		note(fd, blocked, (struct place){callback, NULL});
 }
 
 void thrum__adapt_removed_unblock(int fd, uint32_t closes)
@@ -267,9 +267,8 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 			: may_end     ? "data so far unread of"
 				      : "unread data of",
 		fd);
-	thrum__adapt_label(label + strlen(label), words, place);
-	if (words == unwatched)
-		thrum__adapt_put_above(label, place, atomic_load(&one->above));
+	thrum__adapt_label_place(label + strlen(label), words,
+		(struct place){place, atomic_load(&one->above)});
 	if (words == blocked) {
 		place = atomic_load(&one->runner);
 		thrum__adapt_label(label + strlen(label), ", which waits for the loop of", place);

@@ -58,8 +58,13 @@ void thrum__adapt_stopped_over(int fd)
 
 static thrum_task look(int epoll, bool is_waiting);
 
+bool thrum__adapt_stopped_has(int fd)
+{
+	return atomic_load_explicit(&stopped[fd].caller, memory_order_relaxed);
+}
+
 void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events,
-	const void *caller)
+	struct place place)
 {
 	uint32_t before;
 
@@ -78,8 +83,8 @@ void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events
 	end(&stopped[fd]);
 	atomic_store(&stopped[fd].is_both,
 		before & EPOLLIN && before & EPOLLOUT && !(events & EPOLLOUT));
-	atomic_store(&stopped[fd].above, thrum__adapt_caller_of(caller));
-	atomic_store(&stopped[fd].caller, caller);
+	atomic_store(&stopped[fd].above, place.above);
+	atomic_store(&stopped[fd].caller, place.at);
 	raise_to(&fds_used, fd + 1);
 	thrum__adapt_look_also(look);
 }
@@ -161,17 +166,16 @@ static bool may_go_on(bool is_strict)
 
 static void tell(struct stopped *one, int fd, thrum_task waiter)
 {
-	const void *caller = atomic_load(&one->caller);
+	struct place place = {atomic_load(&one->caller), atomic_load(&one->above)};
 	char label[CALL_MAX + 2 * PLACE_MAX + 40];
 
 	thrum__adapt_put_call(label, one->left > 0 ? "unread data of" : "watch of", fd);
-	thrum__adapt_label(label + strlen(label),
+	thrum__adapt_label_place(label + strlen(label),
 		one->left > 0                        ? ", no longer watched for reading since"
 			: atomic_load(&one->is_both) ? ", no longer for reading or writing since"
 						     : ", no longer for reading since",
-		caller);
-	thrum__adapt_put_above(label, caller, atomic_load(&one->above));
-	atomic_store(&one->task, thrum__adapt_look_tell(label, caller, waiter));
+		place);
+	atomic_store(&one->task, thrum__adapt_look_tell(label, place.at, waiter));
 }
 
 /* The task that waits for the other end, without a time limit; or NONE. */

@@ -79,8 +79,17 @@ static uint32_t events_of(int fd)
 	return atomic_load(&watches[fd].epoll) ? atomic_load(&watches[fd].events) : 0;
 }
 
+/* Whether a call stops to ask for data, or changes a watch that has stopped before. */
+static bool is_without_data(int operation, int fd, const struct epoll_event *event)
+{
+	if (operation == EPOLL_CTL_DEL)
+		return events_of(fd) & EPOLLIN;
+	return event && !(event->events & EPOLLIN) &&
+		(events_of(fd) & EPOLLIN || thrum__adapt_stopped_has(fd));
+}
+
 static void note_watch(int epoll, int operation, int fd, const struct epoll_event *event,
-	const void *caller)
+	struct place place)
 {
 	struct watch *watch = &watches[fd];
 	uint32_t events = events_of(fd);
@@ -93,7 +102,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 		atomic_store(&are_edges, true);
 	if (operation == EPOLL_CTL_MOD && atomic_load(&watch->epoll) == epoll + 1 &&
 		event->events & EPOLLONESHOT) {
-		note_armed(watch, caller);
+		note_armed(watch, place.at);
 	} else {
 		atomic_store(&watch->taker, NULL);
 		atomic_store(&watch->armed_at, NULL);
@@ -104,7 +113,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	if (event->events & EPOLLOUT && is_full(fd))
 		thrum__adapt_unsent_asked(fd);
 	if (event->events & EPOLLIN || events & EPOLLIN)
-		thrum__adapt_removed_epoll(fd, event->events & EPOLLIN, caller);
+		thrum__adapt_removed_epoll(fd, event->events & EPOLLIN, place);
 }
 
 bool thrum__adapt_watch_has(int fd, uint32_t event)
@@ -124,20 +133,24 @@ unsigned thrum__adapt_watch_origins(void)
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
+	struct place place = {CALLER, NULL};
+
+	if (fd >= 0 && fd < FDS_MAX && is_without_data(operation, fd, event))
+		place = thrum__adapt_place(CALLER);
 	if (operation == EPOLL_CTL_ADD)
 		thrum__adapt_epoll_asks(epoll, fd);
 	if (event && operation != EPOLL_CTL_DEL)
-		thrum__adapt_stopped_note(epoll, operation, fd, event->events, CALLER);
+		thrum__adapt_stopped_note(epoll, operation, fd, event->events, place);
 	if (fd >= 0 && fd < FDS_MAX) {
 		if (operation == EPOLL_CTL_ADD)
 			thrum__adapt_twice_watched(fd);
 		if (operation == EPOLL_CTL_DEL) {
 			thrum__adapt_twice_unwatched(fd);
 			if (events_of(fd) & EPOLLIN)
-				thrum__adapt_removed_epoll(fd, false, CALLER);
+				thrum__adapt_removed_epoll(fd, false, place);
 			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
 		} else if (event)
-			note_watch(epoll, operation, fd, event, CALLER);
+			note_watch(epoll, operation, fd, event, place);
 	} else if (fd >= FDS_MAX) {
 		atomic_store_explicit(&are_more, true, memory_order_relaxed);
 	}

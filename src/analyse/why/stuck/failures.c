@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells of failures that explain what is missing: the one with which a task ended that keeps a permit, the
- * one that no later try made up for, and the one beside a handle that alone keeps a join.
+ * one that no later try made up for, the one after which a chain of tries broke off, and the one beside a
+ * handle that alone keeps a join.
  */
 #include "analyse/why/stuck/stuck.h"
 

@@ -265,8 +265,8 @@ static bool wait_for_same(const struct thrum__search *search, uint32_t object, u
 
 /* Whether those that serve an object, and those that serve another one, all wait for each other: as where two
  * queues are full, since one that takes from the second puts something into the first. So it waits there for
- * the first time, unlike the waiter; or it is the waiter itself, which wants room. Without
- * that, those may be workers that have no job. */
+ * the first time, unlike the waiter; or it is the waiter itself, which wants room. Without that, those may be
+ * workers that have no job. */
 static bool is_mutual(const struct thrum__search *search, uint32_t object, uint32_t waiter,
 	const struct thrum__why_servers *servers)
 {

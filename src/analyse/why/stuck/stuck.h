@@ -9,6 +9,7 @@
  *	path.c      follows the waits
  *	full.c      tells whether a task waits for room in a queue
  *	excuse.c    tells whether the leaf may still come
+ *	pipes.c     tells whether a signal's handler may write to the pipe at its end
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	ceased.c    tells whether those that served the leaf come no more
@@ -85,9 +86,6 @@ bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why
 
 /* Whether the leaf is such a timer, or one that was never set. */
 bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum__why_path *);
-
-/* Whether a path ends at a pipe into which nobody ever wrote, and a handler or somebody outside may. */
-bool thrum__why_is_unused_pipe(const struct thrum__model *, const struct thrum__why_path *);
 
 /* Whether the wait for the path's leaf may well be over soon, or need not end. Sets the path's
  * tries if they decide. Call it while the path isn't settled. */
@@ -209,6 +207,14 @@ uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
 /* The edge that made a task ready which already was, where this one and all others that were made ready in
  * between haven't run since. NONE: there is none, or others ran in spite of that. */
 uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
+
+/* ---- Pipes (pipes.c) -------------------------------------------------------------------------- */
+
+/* Each looks for a pipe into which a signal's handler or somebody outside may write. Whether a path ends at
+ * one into which a handler wrote last; or nobody ever; or its circle leads through one. */
+bool thrum__why_ends_at_handler(const struct thrum__model *, const struct thrum__why_path *);
+bool thrum__why_is_unused_pipe(const struct thrum__model *, const struct thrum__why_path *);
+bool thrum__why_is_open_circle(const struct thrum__model *, const struct thrum__why_path *);
 
 /* ---- Failures (failures.c) -------------------------------------------------------------------- */
 

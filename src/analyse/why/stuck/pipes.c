@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells whether somebody who isn't recorded may write to a pipe next: a signal's handler, or the outside.
+ * Then those who wait to read from it need not wait for ever.
+ */
+#include "analyse/why/stuck/stuck.h"
+
+#define LOOK_BACK 1024        /* edges of a pipe that are searched, from the latest back */
+#define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
+
+/* Whether a task ever wrote to a pipe for which it waits: then it waits for room, which no handler makes. */
+static bool is_writer(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, from) == link->task)
+			return true;
+	return false;
+}
+
+/* Whether a wait is for what comes out of a pipe, into which a handler or somebody outside may write. */
+static bool is_open_link(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t run = THRUM__TASK(model, link->task, run);
+
+	return !link->is_served && THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
+		!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
+		thrum__why_is_open_wait(model,
+			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
+}
+
+/* Whether the thread of a task was at rest at a time: what the task did then, a signal's handler did. */
+static bool was_at_rest(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t lane = thrum__why_last_lane(model, task), row = model->suspensions.count;
+
+	for (int i = 0;
+		lane != THRUM__NONE && i < SUSPENSIONS_BACK && row-- > model->suspensions.first;
+		i++)
+		if (thrum__model_has_row(&model->suspensions, row) &&
+			THRUM__SUSPENSION(model, row, lane) == lane &&
+			THRUM__SUSPENSION(model, row, start) <= time)
+			return time < THRUM__SUSPENSION(model, row, end);
+	return false;
+}
+
+/* Whether a path ends at such a pipe, and no adapter saw that nobody ends it. Sets *signal to the last edge
+ * by which somebody wrote to it, or NONE. */
+static bool ends_at_open_pipe(const struct thrum__model *model, const struct thrum__why_path *path,
+	uint32_t *signal)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	*signal = thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL);
+	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim);
+}
+
+bool thrum__why_ends_at_handler(const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	uint32_t signal;
+
+	return ends_at_open_pipe(model, path, &signal) && signal != THRUM__NONE &&
+		was_at_rest(model, THRUM__EDGE(model, signal, from),
+			THRUM__EDGE(model, signal, time));
+}
+
+bool thrum__why_is_unused_pipe(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	uint32_t signal;
+
+	return ends_at_open_pipe(model, path, &signal) && signal == THRUM__NONE;
+}
+
+/* Nobody idles with a lock that another one needs. */
+bool thrum__why_is_open_circle(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	bool is_open = false;
+
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		if (thrum__why_is_held(&path->links[i].wait))
+			return false;
+		is_open |= is_open_link(model, &path->links[i]);
+	}
+	return is_open;
+}
