@@ -17,7 +17,9 @@
  *	unwoken.c          tasks that never go on although their wait is over
  *	late/turns.c       tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
- *	                   helps it, and blame/ tells who should have ended the wait
+ *	                   helps it
+ *	excuses/           tells it whether such a wait may still end
+ *	blame/             tells it who should have ended the wait, and unusual/ what else happened
  *	losses/            what one run or turn left out, where nothing else explains a wait
  *	place.c            where in the program a step happened
  *	leaks.c            tasks of which more and more are pending

@@ -409,7 +409,7 @@ bool thrum__why_has_failed_in(const struct thrum__model *, uint32_t task, int64_
 uint32_t thrum__why_named_origin(const struct thrum__model *, uint32_t task);
 
 /* Adds a step for the failure of which the first task learned that ended and still holds a lock: others that
- * released it had learned of none (stuck/failures.c). */
+ * released it had learned of none (unusual/failures.c). */
 void thrum__why_add_failed_holder(struct thrum__finding *, const struct thrum__model *,
 	const struct thrum__analyse_lock *);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/why/deadlock/lanes.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/excuses/excuses.h"
 
 #define LONG 100000000 /* ns; pools that are blocked for a shorter time are not suspicious */
 #define THREADS_MAX 64

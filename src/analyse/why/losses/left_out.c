@@ -6,7 +6,7 @@
  */
 #include "analyse/graph.h"
 #include "analyse/why/blame/blame.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #include <string.h>
 

@@ -267,7 +267,7 @@ static bool wait_for_same(const struct thrum__search *search, uint32_t object, u
  * queues are full, since one that takes from the second puts something into the first. So it waits there for
  * the first time, unlike the waiter; or it is the waiter itself, which wants room. Without that, those may be
  * workers that have no job. */
-static bool is_mutual(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+static bool is_mutual(struct thrum__search *search, uint32_t object, uint32_t waiter,
 	const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
@@ -282,7 +282,7 @@ static bool is_mutual(const struct thrum__search *search, uint32_t object, uint3
 		back != object)
 		return false;
 	return thrum__why_is_server(&others, waiter)
-		? thrum__why_wants_room(model, object, waiter, servers, on)
+		? thrum__why_wants_room(search, object, waiter, servers, on)
 		: thrum__why_waits_on(model, others.task[0], object) == 1;
 }
 

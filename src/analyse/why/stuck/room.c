@@ -1,13 +1,97 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells whether all that make room in a queue wait for room there themselves. They put items into the queue
- * and take them out, and signal one condition for each. An item was put there before one was taken: so the
- * condition that was signalled later is the one for room. Nobody idles there, as whoever waits for room has
- * an item to put.
+ * Tells whether tasks wait for room in a queue, and not for the next item. A condition for each is signalled.
+ * A full queue looks like an empty one of holes, but for its beginning: an item was put there before one was
+ * taken. A task that waits for room doesn't idle, as it has an item to put.
  */
 #include "analyse/why/stuck/stuck.h"
 
-#define LOOK_BACK 1024 /* edges that are searched, from the latest back */
+#define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
+#define NEEDED_MIN 3   /* so often it gave what the others need: a gate may be opened once */
+
+/* The signals that count. */
+enum {
+	BY_ALL,
+	BY_ONE,
+	BY_OTHERS
+};
+
+/* How often a condition was signalled: by all, by one task, or by all others. Sets *first to the first time;
+ * OPEN: never, or that isn't known. */
+static uint32_t count_signals(struct thrum__search *search, uint32_t on, int by, uint32_t task,
+	int64_t *first)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, on, edge_in), count = 0;
+	int64_t earliest = THRUM__OPEN;
+
+	*first = THRUM__OPEN;
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		if (search->budget == 0)
+			return count;
+		search->budget--;
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL ||
+			(by != BY_ALL &&
+				(thrum__why_actor(model, edge) == task) == (by == BY_OTHERS)))
+			continue;
+		earliest = THRUM__EDGE(model, edge, time);
+		count++;
+	}
+	if (edge == THRUM__NONE)
+		*first = earliest;
+	return count;
+}
+
+static bool is_condition(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, kind) == THRUM_KIND_CONDITION;
+}
+
+/* ---- One that waits for room ---------------------------------------------------------------- */
+
+/* Whether one of some tasks has waited for an object. */
+static bool have_waited(const struct thrum__model *model, uint32_t object,
+	const struct thrum__why_servers *servers)
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (thrum__why_waits_on(model, servers->task[i], object) > 0)
+			return true;
+	return false;
+}
+
+bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t waiter,
+	const struct thrum__why_servers *servers, uint32_t needed)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
+	int64_t put, taken;
+	bool has_waited = false, has_put = false;
+
+	if (!is_condition(model, room) ||
+		count_signals(search, needed, BY_ONE, waiter, &put) < NEEDED_MIN)
+		return false;
+	(void)count_signals(search, room, BY_OTHERS, waiter, &taken);
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_WAIT && to == room) {
+			if (has_put)
+				return true;
+			has_waited = true;
+		}
+		if (kind != THRUM__EDGE_SIGNAL || !has_waited || has_put || to == needed ||
+			!is_condition(model, to))
+			continue;
+		(void)count_signals(search, to, BY_ONE, waiter, &put);
+		has_put = put < taken && (to == room || have_waited(model, to, servers));
+	}
+	return false;
+}
+
+/* ---- All that make room wait for it --------------------------------------------------------- */
 
 /* The other condition that a task signalled last; NONE: there is none. */
 static uint32_t other_of(const struct thrum__model *model, uint32_t task, uint32_t condition)
@@ -18,29 +102,10 @@ static uint32_t other_of(const struct thrum__model *model, uint32_t task, uint32
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL && to != condition &&
-			thrum__model_has_row(&model->tasks, to) &&
-			THRUM__TASK(model, to, kind) == THRUM_KIND_CONDITION)
+			is_condition(model, to))
 			return to;
 	}
 	return THRUM__NONE;
-}
-
-/* When a condition was signalled first; OPEN: never, or that isn't known. */
-static int64_t first_signal(struct thrum__search *search, uint32_t condition)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, condition, edge_in);
-	int64_t first = THRUM__OPEN;
-
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_in)) {
-		if (search->budget == 0)
-			return THRUM__OPEN;
-		search->budget--;
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
-			first = THRUM__EDGE(model, edge, time);
-	}
-	return edge == THRUM__NONE ? first : THRUM__OPEN;
 }
 
 bool thrum__why_lacks_room(struct thrum__search *search, const struct thrum__why_path *path,
@@ -49,11 +114,11 @@ bool thrum__why_lacks_room(struct thrum__search *search, const struct thrum__why
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t items = THRUM__NONE;
-	int64_t room;
+	int64_t put, taken;
 	unsigned first;
 
-	if (!last || THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION ||
-		servers->pending == 0 || !servers->is_whole ||
+	if (!last || !is_condition(model, path->leaf) || servers->pending == 0 ||
+		!servers->is_whole ||
 		thrum__why_able_servers(search, path->leaf, servers, &first) > 0)
 		return false;
 	for (unsigned i = 0; i < servers->count; i++) {
@@ -63,7 +128,8 @@ bool thrum__why_lacks_room(struct thrum__search *search, const struct thrum__why
 			return false;
 		items = other;
 	}
-	room = first_signal(search, path->leaf);
-	return room != THRUM__OPEN && first_signal(search, items) < room &&
+	(void)count_signals(search, path->leaf, BY_ALL, THRUM__NONE, &taken);
+	(void)count_signals(search, items, BY_ALL, THRUM__NONE, &put);
+	return taken != THRUM__OPEN && put < taken &&
 		thrum__why_all_look(search, last->task, last->wait.since);
 }

@@ -7,7 +7,7 @@
  * regular work.
  */
 #include "analyse/why/deadlock/lanes.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/excuses/excuses.h"
 
 #define SEEN_MAX 64
 

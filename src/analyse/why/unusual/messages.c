@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #define RECEIVED_MIN 3    /* messages that show where others like them go */
 #define RARE 8            /* of so many that are received, one may be lost */

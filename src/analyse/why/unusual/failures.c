@@ -4,7 +4,7 @@
  * one that no later try made up for, the one after which a chain of tries broke off, and the one beside a
  * handle that alone keeps a join.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #define LOOK_BACK 64    /* edges of a task that are searched, from the latest back */
 #define TASKS_BACK 4096 /* tasks that are searched for failures, from the latest back */

@@ -3,7 +3,7 @@
  * Tells something unusual that happened while the leaf of a path was pending, if nothing else explains why
  * that doesn't end.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 #include "base/time.h"
 
 #define NEARLY 20 /* of a wait's time, so much before it counts, too */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyse/graph.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #define HELD_BACK 64 /* edges of a task that are searched for the wait after which it signalled */
 #define TURNS_BACK 8192 /* edges of each thread, from the latest back */

@@ -1,285 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Tells whether a wait may well be over soon, or need not end at all. An excuse must be plausible:
- * a try after a hundred failures, or a timer that is due in hours where its peers took
- * milliseconds, is none.
- */
+/* Tells whether a wait may well be over soon, or need not end at all. An excuse must be plausible. */
 #include <string.h>
 
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024      /* edges of a task that are searched, from the latest back */
 #define LONG_RUN 1000000000 /* ns; a longer run is suspicious */
-#define SLACK 10000000      /* ns by which a timer may be late */
-#define TRIES_BACK 8192     /* tasks that are searched for tries, from the latest back */
-#define TRIES_MIN 10        /* failures in a row that are no excuse for the next try */
-#define TRIES_AGE 50000000  /* ns; younger victims have not tried for long */
-#define FAR 100             /* so many lives or due times of its peers are too late for a timer */
-#define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
-#define FAR_PEERS 3
-#define FAR_FEW 2       /* so many peers tell the same, */
-#define FAR_UNITS 10000 /* if it is so many times too late: as if it had another unit */
-#define FAR_LATE 10  /* so many times as old as its peers became, a task behind a timer is late */
-#define BEHIND_MAX 4 /* tasks behind a timer, each of which waits for the one before */
-#define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
-#define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
+#define SLACK 10000000      /* ns; a wait that began so shortly before the end is fresh */
+#define LATE 10       /* so many times as old as its peers became, a thread's run is suspicious */
+#define TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
 #define KEPT_PEERS 8
 #define KEPT_TIMES 20 /* so many times as old as its peers became, a marked handle is kept */
-#define UNSET_PEERS 2
-#define UNSET_TIMES 4
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 #define TURNS_MIN 8           /* times that an event loop waited for work */
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
-
-/* ---- Timers -------------------------------------------------------------------------------- */
-
-/* Whether others were due so soon that a time which is left is far too long. */
-static bool is_far(const struct thrum__dues *dues, int64_t left)
-{
-	if (dues->soon >= FAR_FEW && dues->late == 0 && left / FAR_UNITS > dues->longest)
-		return true;
-	return dues->soon >= FAR_PEERS && dues->late <= dues->soon / FAR_PEERS &&
-		left / FAR > dues->longest;
-}
-
-/* Whether a pending task behind a timer is far older than its peers became. */
-static bool is_late_behind(const struct thrum__search *search, uint32_t timer)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t task = timer;
-
-	for (int i = 0; i < BEHIND_MAX; i++) {
-		task = thrum__why_peers_waiter(model, task);
-		if (task == THRUM__NONE)
-			return false;
-		task = thrum__model_heir(model, task);
-		if (thrum__analyse_task_is_pending(model, task) &&
-			thrum__why_peers_lateness(&search->peers, task) >= FAR_LATE)
-			return true;
-	}
-	return false;
-}
-
-/* Whether timers that are less alike were due soon: others of the family, or those for which the like
- * of its waiter waited. That tells something only if a waiter is late. */
-static bool is_far_for_its_waiter(const struct thrum__search *search, uint32_t task, int64_t left)
-{
-	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, task);
-	uint32_t waiter = thrum__why_peers_waiter(search->model, task);
-	const struct thrum__dues *awaits;
-
-	if (!is_late_behind(search, task))
-		return false;
-	awaits = thrum__why_peers_awaits(&search->peers, waiter);
-	return (family && is_far(&family->dues, left)) || (awaits && is_far(awaits, left));
-}
-
-bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int64_t due)
-{
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-
-	return peer && peer->ended >= FAR_PEERS && (due - search->model->end) / FAR > peer->longest;
-}
-
-/* Whether a task just sleeps, as in nanosleep(), and doesn't limit another wait by that. Threads often sleep
- * through one function, for short and long times. */
-static bool is_plain_sleep(const struct thrum__model *model, uint32_t timer)
-{
-	uint32_t waiter = thrum__why_peers_waiter(model, timer);
-
-	return thrum__why_is_in_call(model, timer) && waiter != THRUM__NONE &&
-		THRUM__TASK(model, waiter, kind) != THRUM_KIND_CHOOSE;
-}
-
-/* Whether a timer's peers took so little time that it can't be meant to be due so late. */
-static bool is_too_late(const struct thrum__search *search, uint32_t task, int64_t due)
-{
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	int64_t left = due - search->model->end;
-
-	if (left < FAR_MIN || is_plain_sleep(search->model, task))
-		return false;
-	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
-	return thrum__why_took_less(search, task, due) || (peer && is_far(&peer->dues, left)) ||
-		is_far_for_its_waiter(search, task, left);
-}
-
-bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-	int64_t due = thrum__why_due_of(model, task);
-
-	if (due >= 0)
-		return due >= model->end - SLACK && !is_too_late(search, task, due);
-	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
-}
-
-/* Whether a timer doesn't come as it is put off again and again: it was due often, each time later, for
- * far longer than it takes. Sets *times to how often. A connection's idle timer is meant to be. */
-bool thrum__why_is_put_off(const struct thrum__search *search, const struct thrum__why_path *path,
-	uint32_t *times)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t leaf = path->leaf, note = THRUM__TASK(model, leaf, note);
-	int64_t takes = INT64_MAX, due = thrum__why_due_of(model, leaf);
-
-	*times = 0;
-	if (due < 0 || path->length < 2 || path->reached != THRUM__NONE ||
-		THRUM__TASK(model, leaf, kind) != THRUM_KIND_TIMER ||
-		thrum__analyse_graph_waits(&search->graph, last->task).count != 1)
-		return false;
-	for (uint32_t i = 0; i < path->length; i++)
-		if (thrum__why_is_lasting(model, path->links[i].task))
-			return false;
-	for (; *times < THRUM__PUT_OFF && thrum__model_has_row(&model->notes, note);
-		note = THRUM__NOTE(model, note, prev)) {
-		int64_t after;
-
-		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
-			continue;
-		/* It came in between. */
-		if (THRUM__NOTE(model, note, value) > due)
-			return false;
-		due = THRUM__NOTE(model, note, value);
-		after = due - THRUM__NOTE(model, note, time);
-		takes = after < takes ? after : takes;
-		++*times;
-	}
-	return *times == THRUM__PUT_OFF && (model->end - last->wait.since) / PUT_OFF_TIMES > takes;
-}
-
-/* Whether a timer never says when it is due, and nothing happens any more: it was never set. The
- * victim's like ended long ago. */
-static bool is_unset(const struct thrum__search *search, const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->victim);
-	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, path->victim);
-	int64_t age = model->end - THRUM__TASK(model, path->victim, created);
-
-	if (!search->is_silent || THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_TIMER ||
-		thrum__why_due_of(model, path->leaf) >= 0)
-		return false;
-	return (peer && peer->ended >= UNSET_PEERS && age / UNSET_TIMES > peer->longest) ||
-		(family && family->ended >= UNSET_PEERS && age / UNSET_TIMES > family->longest);
-}
-
-bool thrum__why_is_broken_timer(const struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	uint32_t times;
-
-	return thrum__why_is_put_off(search, path, &times) || is_unset(search, path);
-}
-
-/* ---- Tries --------------------------------------------------------------------------------- */
-
-/* Whether a task is on the path that is followed now, or became one that is. Threads create tasks
- * for many others, so they don't count. */
-static bool is_on_path(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-
-	if (!thrum__model_has_row(&model->tasks, task) || thrum__analyse_task_is_lane(model, task))
-		return false;
-	return *thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
-}
-
-/* Whether the path's tasks made a task or waited for it. */
-static bool is_try(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	if (thrum__analyse_task_is_object(model, task) ||
-		thrum__analyse_task_is_lane(model, task) ||
-		THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER)
-		return false;
-	if (is_on_path(search, THRUM__TASK(model, task, creator)))
-		return true;
-	THRUM__EDGES_BACK (model, edge, prev_in, 16)
-		if (is_on_path(search, THRUM__EDGE(model, edge, from)))
-			return true;
-	return false;
-}
-
-/* Counts how often a task that a link awaits became another at the same call site as now, if it lives far
- * longer than others of its family did with all that they became. Sets *first to it. */
-static uint32_t count_rounds(const struct thrum__search *search, const struct thrum__why_link *link,
-	uint32_t *first)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t edge = link->wait.edge, now = link->wait.on, task, rounds = 0;
-	const struct thrum__peer *family;
-
-	if (link->is_served || edge == THRUM__NONE)
-		return 0;
-	*first = task = THRUM__EDGE(model, edge, to);
-	if (!thrum__model_has_row(&model->tasks, task) || task == now)
-		return 0;
-	family = thrum__why_peers_family(&search->peers, task);
-	if (!family || family->ended < FAR_PEERS ||
-		(model->end - THRUM__TASK(model, task, created)) / FAR_LATE <= family->longest)
-		return 0;
-	for (unsigned i = 0;
-		i < TRIES_BACK && task != now && thrum__model_has_row(&model->tasks, task);
-		i++, task = THRUM__TASK(model, task, became))
-		rounds += THRUM__TASK(model, task, site) == THRUM__TASK(model, now, site);
-	return rounds;
-}
-
-/* Counts the tries of which none fails, but each becomes the next. */
-static void count_retries(const struct thrum__search *search, struct thrum__why_path *path)
-{
-	for (uint32_t i = 0; i < path->length && path->tries == 0; i++) {
-		uint32_t rounds = count_rounds(search, &path->links[i], &path->tried);
-
-		path->tries = rounds >= TRIES_MIN ? rounds : 0;
-	}
-	path->is_soon |= path->tries > 0; /* the next may succeed */
-}
-
-/* Counts the failed tries of the path's victim since its last success. */
-static void count_tries(struct thrum__search *search, struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t task = model->tasks.count, key = THRUM__NONE, failed = 0;
-	int64_t since = THRUM__TASK(model, path->victim, created);
-
-	if (model->end - since < TRIES_AGE)
-		return;
-	for (unsigned i = 0; i < TRIES_BACK && search->budget > 0 && task-- > model->tasks.first;
-		i++, search->budget--) {
-		int state;
-
-		if (!thrum__model_has_row(&model->tasks, task))
-			continue;
-		if (THRUM__TASK(model, task, created) < since)
-			break;
-		state = THRUM__TASK(model, task, state);
-		/* A cancelled task, such as a timeout that wasn't needed, tells nothing. */
-		if ((state != THRUM__STATE_RESOLVED && state != THRUM__STATE_FAILED) ||
-			(key != THRUM__NONE && thrum__why_peers_key(&search->peers, task) != key) ||
-			!is_try(search, task))
-			continue;
-		if (state == THRUM__STATE_RESOLVED) {
-			if (key != THRUM__NONE)
-				break;
-			continue;
-		}
-		if (key == THRUM__NONE) {
-			key = thrum__why_peers_key(&search->peers, task);
-			path->tried = task;
-		}
-		failed += key != THRUM__NONE;
-	}
-	path->tries = failed >= TRIES_MIN ? failed : 0;
-	if (path->tries == 0)
-		count_retries(search, path);
-}
-
-/* ---- The leaf ------------------------------------------------------------------------------ */
 
 /* Whether a task is running, and its run isn't long. A thread may compute for as long as it likes, unless it
  * is far older than its peers became. */
@@ -292,7 +26,7 @@ static bool is_at_work(const struct thrum__search *search, uint32_t task)
 		return false;
 	return model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN ||
 		(THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
-			thrum__why_peers_lateness(&search->peers, task) < FAR_LATE);
+			thrum__why_peers_lateness(&search->peers, task) < LATE);
 }
 
 /* Whether the note that tells when a task is due is forgotten. */
@@ -420,7 +154,7 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 		else
 			longest = time > longest ? time : longest;
 	}
-	return turns >= TURNS_MIN && age / FAR_LATE > longest;
+	return turns >= TURNS_MIN && age / LATE > longest;
 }
 
 /* Whether a handle that should resolve is far older than its peers became: somebody keeps it. */
@@ -500,7 +234,7 @@ static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path 
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
 			thrum__why_peers_is_young(&search->peers, last->task);
-	if (path->is_marked && thrum__why_peers_lateness(&search->peers, last->task) > FAR_TOO_LATE)
+	if (path->is_marked && thrum__why_peers_lateness(&search->peers, last->task) > TOO_LATE)
 		return false;
 	if (thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
 		thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE)
@@ -518,7 +252,7 @@ static bool is_polling(const struct thrum__search *search, const struct thrum__w
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->leaf);
 
-	return last && peer && peer->ended >= TRIES_MIN &&
+	return last && peer && peer->ended >= THRUM__TRIES_MIN &&
 		(thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
 			thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE);
 }
@@ -651,7 +385,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (is_idle_handle(search, path))
 		return thrum__why_dropped(search, leaf).task == THRUM__NONE;
 	if (may_come(search, path)) {
-		count_tries(search, path);
+		thrum__why_count_tries(search, path);
 		return path->tries == 0;
 	}
 	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&

@@ -4,7 +4,7 @@
  * ready in between ever ran: a queue that links its tasks loses them so. Nothing is told if a task was made
  * ready twice without a loss, as then that does no harm.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #define LOOK_BACK 64 /* edges to a task and runs of it that are searched, from the latest back */
 

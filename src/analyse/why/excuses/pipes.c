@@ -3,7 +3,7 @@
  * Tells whether somebody who isn't recorded may write to a pipe next: a signal's handler, or the outside.
  * Then those who wait to read from it need not wait for ever.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/excuses/excuses.h"
 
 #define LOOK_BACK 1024        /* edges of a pipe that are searched, from the latest back */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */

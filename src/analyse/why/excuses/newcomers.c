@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyse/why/candidates.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/excuses/excuses.h"
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
 #define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
