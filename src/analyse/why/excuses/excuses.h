@@ -66,8 +66,9 @@ bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum
 
 /* ---- Tries (tries.c) ------------------------------------------------------------------------ */
 
-/* Counts the failed tries of the path's victim since its last success, and sets the path's tries. If there are
- * none, counts those of which none fails, but each becomes the next. Call it while the path isn't settled. */
+/* Counts the failed tries of the path's victim since its last success, and sets the path's tries. If there
+ * are none, counts those of which none fails, but each becomes the next. Call it while the path isn't
+ * settled. */
 void thrum__why_count_tries(struct thrum__search *, struct thrum__why_path *);
 
 /* ---- Newcomers (newcomers.c) ---------------------------------------------------------------- */

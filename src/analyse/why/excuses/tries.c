@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Counts tries that came to nothing. After many of them, the next one is no excuse for the task that tries. */
+/* Counts tries that came to nothing. After many of them, the next one is no excuse for the one that tries. */
 #include "analyse/why/excuses/excuses.h"
 
 #define BACK 8192    /* tasks that are searched for tries, from the latest back */
