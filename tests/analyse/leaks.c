@@ -95,6 +95,33 @@ static void handles_that_nobody_ends(void **state)
 	assert_int_equal(grow("mailbox", 1), -1);
 }
 
+/* A thread makes `stored` timers at the start, as a store for later, and `more` later on. */
+static int store(int stored, int more)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < stored; i++)
+		create(&text, 1, 2, 100 + i, "timer", "store");
+	for (int i = 0; i < more; i++) {
+		create(&text, 10 + 4900 * i / more, 2, 1000 + i, "timer", "store");
+		if (i % 3 == 0)
+			tell(&text, "%d000000 cancel 2 %d\n", 11 + 4900 * i / more, 1000 + i);
+	}
+	return certainty(&text);
+}
+
+static void a_store_is_no_growth(void **state)
+{
+	assert_int_equal(store(200, 24), -1);
+	/* It holds what is needed often, and more comes. */
+	assert_int_equal(store(200, 120), THRUM__LIKELY);
+	assert_int_equal(store(0, 24), THRUM__LIKELY);
+	is_cut = true;
+	assert_int_equal(store(200, 24), THRUM__LIKELY);
+	is_cut = false;
+}
+
 /* 48 requests at the end, one each `step` ms. Every second one ends soon, the others would so, too. */
 static int burst(const char *kind, int step)
 {
@@ -258,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(things_that_others_end),
 		cmocka_unit_test(handles_that_nobody_ends),
+		cmocka_unit_test(a_store_is_no_growth),
 		cmocka_unit_test(a_burst_at_the_end),
 		cmocka_unit_test(growth_before_a_gap),
 		cmocka_unit_test(sessions_older_than_the_recording),

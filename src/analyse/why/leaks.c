@@ -247,6 +247,14 @@ static bool has_hit_limit(const struct thrum__search *search, const struct growt
 		all[key].first_failed >= growth->last;
 }
 
+/* Whether nearly all were made in the first part of the time: a store for later, and no growth. That isn't
+ * known if the beginning is lost. */
+static bool is_store(const struct thrum__model *model, const struct growth *growth)
+{
+	return !model->is_cut && growth->first <= THRUM__TASK(model, growth->oldest, created) &&
+		growth->live[PARTS - 1] - growth->live[0] < growth->live[0] / PARTS;
+}
+
 /* Whether more tasks lived after each part of the time, also if each unknown one was like these. */
 static bool has_grown(const struct growth *growth)
 {
@@ -266,6 +274,7 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
 
 	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth) ||
+		is_store(model, growth) ||
 		(growth->ended == 0 &&
 			thrum__why_is_too_soon(model,
 				model->end - THRUM__TASK(model, growth->oldest, created), false)))
