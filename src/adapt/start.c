@@ -239,20 +239,28 @@ static void keep_limit(void)
 
 /* ---- Starting ------------------------------------------------------------------------------- */
 
-/* A fork's child leaves the name to the program, which may begin to record later, or have ended: it
- * appends its number, unless the name has that. Its file is smaller, as there may be many. */
-static void configure_child(void)
+/* Appends the process's number to the file's name, unless that has it. Returns false if it is as before. */
+static bool append_number(void)
 {
 	static char name[4096];
-	uint64_t part = whole / CHILD_PART > CHILD_LEAST ? whole / CHILD_PART : CHILD_LEAST;
 	size_t length = strlen(file);
 
-	config.size = whole < part ? whole : part;
 	if (strstr(file, "%p") || length + 12 > sizeof name)
-		return;
+		return false;
 	memcpy(name, file, length);
 	*thrum__adapt_put_number(stpcpy(name + length, "."), (uint64_t)process) = '\0';
 	config.file = name;
+	return true;
+}
+
+/* A fork's child leaves the name to the program, which may begin to record later, or have ended. Its file is
+ * smaller, as there may be many. */
+static void configure_child(void)
+{
+	uint64_t part = whole / CHILD_PART > CHILD_LEAST ? whole / CHILD_PART : CHILD_LEAST;
+
+	config.size = whole < part ? whole : part;
+	append_number();
 }
 
 /* Whether this process may record. */
@@ -283,6 +291,9 @@ static void start_now(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	config.size = thrum__adapt_size_within(config.size);
 	result = thrum_start(&config);
+	/* The program may have been executed by one of another user, whose file it can't look into. */
+	if (result == -THRUM_E_ACCESS && follows && config.file == file && append_number())
+		result = thrum_start(&config);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	if (result < 0 && process != first)

@@ -17,4 +17,13 @@ done
 # A call that gives up nothing records nothing.
 same nothing "$programs/rights" nothing
 [[ ! -e nothing.thrum ]] || wrong "nothing.thrum: $(ls -l nothing.thrum)"
+
+# A program that is executed by one of root, but belongs to another user: it can't look into the file of that one.
+other=(setpriv --reuid=65534 --clear-groups)
+chmod 777 .
+if "${other[@]}" test -r "$BUILD/src/libthrum-adapt.so" -a -x "$programs/stages"; then
+	"$THRUM" record --follow-children -o other.thrum -- "${other[@]}" "$programs/stages" 2>other.said ||
+		wrong "other: $(cat other.said)"
+	"$THRUM" dump other.thrum.* | grep -q "create .*thread" || wrong "other: $(ls -l other.thrum*) $(cat other.said)"
+fi
 exit "$failed"
