@@ -22,6 +22,13 @@ REAL(g_task_run_in_thread_sync)
 REAL(g_task_return_error)
 REAL(g_task_return_error_if_cancelled)
 
+/* A GTask's state, as its cell's number. */
+enum {
+	PENDING,
+	RETURNED,
+	UNHEARD, /* it has no callback: nobody misses its return */
+};
+
 void thrum__adapt_glib_fail(thrum_task task, const GError *error)
 {
 	if (error &&
@@ -32,7 +39,7 @@ void thrum__adapt_glib_fail(thrum_task task, const GError *error)
 		thrum_task_fail(task, error && error->message ? error->message : "error");
 }
 
-/* Returns the cell of a GTask, or NULL. Its `number` is 1 if the GTask has returned. */
+/* Returns the cell of a GTask, or NULL. */
 static struct cell *cell_of(const GTask *task)
 {
 	return task && thrum__adapt_glib_begin() ? thrum__adapt_cell_find(CELL_GTASK, task) : NULL;
@@ -53,20 +60,23 @@ static thrum_task end_of(const GTask *task)
 
 	if (!cell)
 		return THRUM_TASK_NONE;
-	cell->number = 1;
+	cell->number = RETURNED;
 	thrum__adapt_glib_closed(task);
 	return cell->task;
 }
 
-/* A GTask goes. If it has not returned, it never will. Another one may get its address. */
+/* A GTask goes. If it has not returned, it never will: that is its end if nobody misses that. Another one may
+ * get its address. */
 static void on_gone(gpointer argument)
 {
 	struct cell *cell = argument;
 	thrum_task known = atomic_exchange(&cell->task, THRUM_TASK_NONE);
 
-	if (cell->number == 0) {
+	if (cell->number == PENDING) {
 		thrum__adapt_glib_closed(cell->key);
 		thrum_task_should_resolve(known);
+	} else if (cell->number == UNHEARD) {
+		thrum_task_resolve(known);
 	}
 	atomic_store(&cell->is_free, true);
 }
@@ -87,7 +97,7 @@ STAND_IN GTask *g_task_new(gpointer object, GCancellable *cancellable, GAsyncRea
 		? thrum__adapt_create_for(CALLER, THRUM_KIND_PROMISE, "GTask",
 			  (cell_function *)callback)
 		: thrum__create(thrum__adapt_site(CALLER), THRUM_KIND_PROMISE, "GTask");
-	cell->number = 0;
+	cell->number = callback ? PENDING : UNHEARD;
 	if (callback && !thrum__adapt_glib_is_own(CALLER))
 		thrum__adapt_glib_opened(task, cell->task);
 	real_g_object_set_qdata_full(NULL)((GObject *)task,
@@ -215,7 +225,7 @@ STAND_IN gboolean g_task_return_error_if_cancelled(GTask *task)
 	gboolean is_cancelled = real_g_task_return_error_if_cancelled(CALLER)(task);
 
 	if (is_cancelled && cell) {
-		cell->number = 1;
+		cell->number = RETURNED;
 		thrum__adapt_glib_closed(task);
 		thrum_task_cancel(known);
 	}

@@ -213,6 +213,12 @@ static void refused(GObject *object, GAsyncResult *result, gpointer data)
 	g_main_loop_quit(loop);
 }
 
+/* Returns nothing. */
+static void ignore_it(GTask *task, gpointer object, gpointer data, GCancellable *cancellable)
+{
+	(void)task, (void)object, (void)data, (void)cancellable;
+}
+
 static void show_tasks(void)
 {
 	GCancellable *cancellable = g_cancellable_new();
@@ -236,6 +242,11 @@ static void show_tasks(void)
 	g_task_return_new_error(task, G_IO_ERROR, G_IO_ERROR_BUSY, "it is %s, %d", "busy", 7);
 	g_object_unref(task);
 	g_main_loop_run(loop);
+
+	task = g_task_new(NULL, NULL, NULL, NULL);
+	g_task_set_name(task, "an unheard task");
+	g_task_run_in_thread_sync(task, ignore_it);
+	g_object_unref(task);
 }
 
 /* ---- Operations of GIO ----------------------------------------------------------------------- */
