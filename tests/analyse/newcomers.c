@@ -127,6 +127,20 @@ static void nobody_has_signalled(void **state)
 	accept_some(2);
 	join();
 	expect(1);
+	/* The program goes on with its work, and main may wait for the end of that. */
+	for (int is_main = 0; is_main < 2; is_main++) {
+		begin();
+		signal_like();
+		accept_some(2);
+		join();
+		if (!is_main)
+			story_tell("41" MS "resume\n41" MS "create 1 8 thread\n41" MS
+				   "should-resolve 8\n41" MS "wait 1 8\n41" MS
+				   "suspend \"blocked\n41" MS "@8 switch 8\n41" MS
+				   "@8 wait 8 2\n41" MS "@8 suspend \"blocked\n");
+		story_tell("800" MS "@2 signal 4 9 =0\n");
+		expect(!is_main);
+	}
 	/* Nobody waits for the outside. */
 	begin();
 	join();

@@ -10,6 +10,7 @@
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
 #define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
+#define LIVELY 500000000      /* ns; the last moments */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
 bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
@@ -85,6 +86,32 @@ static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
+/* Whether it is the program's first thread, or that waits for its end. Nobody but the program gives that a job:
+ * it often waits for the program's end. */
+static bool is_main(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t first = model->lane_count > 0 ? model->lanes[0].task : THRUM__NONE;
+	struct thrum__analyse_waits waits;
+
+	if (thread == first || !thrum__analyse_task_is_pending(model, first))
+		return thread == first;
+	waits = thrum__analyse_graph_waits(&search->graph, first);
+	return waits.count > 0 && waits.waits[0].on == thread;
+}
+
+/* Whether a signal woke some thread in the last moments. */
+static bool is_lively(const struct thrum__model *model)
+{
+	uint32_t edge = model->edges.count;
+
+	while (edge-- > model->edges.first && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) > model->end - LIVELY)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			return true;
+	return false;
+}
+
 /* Whether a thread waits for what nobody signalled so far, and nothing tells who should have done it. Then
  * those who wait for the outside may, however often something came from there: it needn't have been for this
  * one. */
@@ -95,7 +122,8 @@ static bool is_unasked(struct thrum__search *search, const struct thrum__why_lin
 	return THRUM__TASK(search->model, link->task, kind) == THRUM_KIND_THREAD &&
 		thrum__why_is_untouched(search->model, link->wait.on) &&
 		thrum__why_not_again(search, link, &none).kind < 0 &&
-		!is_like_signalled(search, link->wait.on);
+		(!is_like_signalled(search, link->wait.on) ||
+			(is_main(search, link->task) && is_lively(search->model)));
 }
 
 /* Whether a thread began one that signalled an object and has ended: it may begin the next. */
