@@ -18,12 +18,14 @@ done
 same nothing "$programs/rights" nothing
 [[ ! -e nothing.thrum ]] || wrong "nothing.thrum: $(ls -l nothing.thrum)"
 
-# A program that is executed by one of root, but belongs to another user: it can't look into the file of that one.
+# A program that one of root executes as another user: it can't look into the file of that one.
 other=(setpriv --reuid=65534 --clear-groups)
 chmod 777 .
 if "${other[@]}" test -r "$BUILD/src/libthrum-adapt.so" -a -x "$programs/stages"; then
-	"$THRUM" record --follow-children -o other.thrum -- "${other[@]}" "$programs/stages" 2>other.said ||
+	"$THRUM" record --follow-children -o other.thrum -- \
+		"${other[@]}" "$programs/stages" 2>other.said ||
 		wrong "other: $(cat other.said)"
-	"$THRUM" dump other.thrum.* | grep -q "create .*thread" || wrong "other: $(ls -l other.thrum*) $(cat other.said)"
+	"$THRUM" dump other.thrum.* | grep -q "create .*thread" ||
+		wrong "other: $(ls -l other.thrum*) $(cat other.said)"
 fi
 exit "$failed"

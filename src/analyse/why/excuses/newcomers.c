@@ -86,8 +86,8 @@ static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 	return false;
 }
 
-/* Whether it is the program's first thread, or that waits for its end. Nobody but the program gives that a job:
- * it often waits for the program's end. */
+/* Whether it is the program's first thread, or that waits for its end. Nobody but the program gives that a
+ * job: it often waits for the program's end. */
 static bool is_main(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
