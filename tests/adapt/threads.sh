@@ -136,6 +136,16 @@ for case in pass lost-kept lost-fine; do
 	"$THRUM" dump "$case.thrum" | grep 'given back' && wrong "$case: it is told who gives back"
 done
 
+for case in circle 'circle used'; do
+	name=${case/ /-}
+	# shellcheck disable=SC2086
+	same "$name" "$programs/permits" $case
+	has "$name" why 'deadlock \(likely\)'
+	has "$name" why 'take_both: Holds .semaphore (locks|permits\+0x)'
+done
+same circle-helped "$programs/permits" circle helped
+has circle-helped why '^no findings'
+
 same gone "$programs/permits" gone
 has gone why 'produce_few: Ends; nobody is left to serve .semaphore'
 is_at gone permits.c 'one too few'

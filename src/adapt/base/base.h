@@ -242,6 +242,7 @@ struct thread {
 		_Atomic uintptr_t lock, caller;
 		int64_t since;    /* the thread's own: when it took it, by rough_time */
 	} held[HELD_MAX];         /* the first of them, in the order in which it took them */
+	_Atomic uintptr_t awaits; /* the semaphore for which it waits; 0: none */
 	_Atomic uint32_t permits; /* how many it has */
 	struct {
 		_Atomic uintptr_t semaphore, caller;
@@ -383,12 +384,14 @@ static inline void drop_lock(const void *lock, const char *noun)
  * A semaphore that begins with permits may count places, which each thread gives back that took one; or
  * something else. So those who have permits are told once one was given back by the thread that took it,
  * and never more once one was posted by a thread that had none. Then it counts events, as one does that
- * begins without permits: it matters who posts.
+ * begins without permits: it matters who posts. Those who have the only permits of semaphores, and wait for
+ * each other's in a circle, are told at once.
  */
 enum {
 	PERMITS_RETURN = 1,  /* one was given back */
 	PERMITS_STRANGE = 2, /* one was posted by a thread that had none */
-	PERMITS_BITS = 3
+	PERMITS_ONE = 4,     /* it began with a single permit */
+	PERMITS_BITS = 7
 };
 /* The semaphores of this process alone: their addresses with these bits. If several have the same place,
  * only the latest is known. */
@@ -406,7 +409,7 @@ static inline bool has_permits(const void *semaphore)
 {
 	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
 
-	return (known & ~(uintptr_t)PERMITS_RETURN) == (uintptr_t)semaphore;
+	return (known & ~(uintptr_t)(PERMITS_RETURN | PERMITS_ONE)) == (uintptr_t)semaphore;
 }
 
 /* Whether a semaphore belongs to this process alone. */
@@ -423,6 +426,9 @@ void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits);
 void thrum__adapt_semaphore_end(const void *semaphore);
 /* Records which tasks have the permits, as far as it isn't recorded yet. */
 void thrum__adapt_permits_tell(const struct object *, const void *semaphore);
+/* The calling thread is about to wait for a permit without a limit. Records who has which if the only permits
+ * of several semaphores are taken in a circle. */
+void thrum__adapt_permits_circle(const void *semaphore, const void *caller);
 /* The calling thread took a permit of such a semaphore, or is about to post one. */
 void thrum__adapt_permit_take(const void *semaphore, const void *caller);
 void thrum__adapt_permit_give(const void *semaphore);

@@ -5,6 +5,8 @@
  */
 #include "adapt/base/base.h"
 
+#define CIRCLE_MAX 8
+
 _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
 _Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
 
@@ -21,7 +23,8 @@ static bool add_bit(const void *semaphore, uintptr_t bit)
 
 static bool is_told(const void *semaphore)
 {
-	return atomic_load(semaphore_of(semaphore)) == ((uintptr_t)semaphore | PERMITS_RETURN);
+	return (atomic_load(semaphore_of(semaphore)) | PERMITS_ONE) ==
+		((uintptr_t)semaphore | PERMITS_RETURN | PERMITS_ONE);
 }
 
 /* ---- Telling ------------------------------------------------------------------------------- */
@@ -30,9 +33,14 @@ static void tell(struct thread *thread, uint32_t i, const struct object *object)
 {
 	uintptr_t caller = atomic_fetch_or(&thread->permit[i].caller, RECORDED);
 
+	thrum_task holder = atomic_load(&thread->permit[i].task);
+
+	/* It was taken before the recording began. */
+	if (!holder)
+		holder = atomic_load(&thread->task);
 	if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
-		thrum__lock_held(thrum__adapt_site((const void *)caller),
-			atomic_load(&thread->permit[i].task), atomic_load(&object->task));
+		thrum__lock_held(thrum__adapt_site((const void *)caller), holder,
+			atomic_load(&object->task));
 }
 
 /* Whether a permit of a thread is one of this semaphore. */
@@ -55,6 +63,58 @@ void thrum__adapt_permits_tell(const struct object *object, const void *semaphor
 		for (uint32_t i = 0; i < count_of(t); i++)
 			if (is_of(t, i, semaphore))
 				tell(t, i, object);
+}
+
+/* The thread that has a semaphore's only permit; NULL: none, or the semaphore has more, or counts events. */
+static const struct thread *only_holder(const void *semaphore)
+{
+	if (!has_permits(semaphore) || !(atomic_load(semaphore_of(semaphore)) & PERMITS_ONE))
+		return NULL;
+	for (const struct thread *t = thrum__adapt_threads(); t; t = t->next)
+		for (uint32_t i = 0; i < count_of(t); i++)
+			if (is_of(t, i, semaphore))
+				return t;
+	return NULL;
+}
+
+/* Whether the holder of a semaphore's only permit waits for another one's, and so on until the calling
+ * thread's. Sets semaphores[] to all of them, the first to this one. Returns how many these are; 0: it isn't
+ * so. */
+static unsigned find_circle(const struct thread *self, const void *semaphore,
+	const void *semaphores[CIRCLE_MAX])
+{
+	for (unsigned count = 0; semaphore && count < CIRCLE_MAX;) {
+		const struct thread *holder = only_holder(semaphore);
+
+		if (!holder)
+			return 0;
+		semaphores[count++] = semaphore;
+		if (holder == self)
+			return count > 1 ? count : 0;
+		semaphore = (const void *)atomic_load(&holder->awaits);
+	}
+	return 0;
+}
+
+void thrum__adapt_permits_circle(const void *semaphore, const void *caller)
+{
+	const void *semaphores[CIRCLE_MAX];
+	struct thread *self = is_own(semaphore) ? thrum__adapt_thread() : NULL;
+	unsigned count;
+
+	if (!self)
+		return;
+	/* First, so that the last of those that begin to wait at the same time finds the others. */
+	atomic_store(&self->awaits, (uintptr_t)semaphore);
+	count = find_circle(self, semaphore, semaphores);
+	for (unsigned i = 0; i < count; i++) {
+		const struct object *object = thrum__adapt_object_make(semaphores[i],
+			THRUM_KIND_SEMAPHORE, "semaphore", caller);
+
+		add_bit(semaphores[i], PERMITS_RETURN);
+		if (object)
+			thrum__adapt_permits_tell(object, semaphores[i]);
+	}
 }
 
 /* It is no longer known who has permits: all that is recorded of it is taken back. */
@@ -89,7 +149,10 @@ void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits)
 	thrum__adapt_semaphore_end(semaphore);
 	atomic_store(&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores], 0);
 	atomic_store(semaphore_of(semaphore),
-		(uintptr_t)semaphore | (permits ? 0 : PERMITS_STRANGE));
+		(uintptr_t)semaphore |
+			(permits == 0                  ? PERMITS_STRANGE
+					: permits == 1 ? PERMITS_ONE
+						       : 0));
 }
 
 static void remove_permit(struct thread *self, uint32_t i)

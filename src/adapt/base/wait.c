@@ -214,8 +214,11 @@ static void end_wait(struct wait *wait, bool got)
 	thrum__adapt_go_on(&wait->pause);
 	if (wait->object)
 		atomic_fetch_sub(&wait->object->waiters, 1);
-	if (wait->is_watched)
+	if (wait->is_watched) {
 		atomic_fetch_sub(watch_of(wait->address), 1);
+		if (thrum__adapt_self)
+			atomic_store(&thrum__adapt_self->awaits, 0);
+	}
 	if (wait->ends_source)
 		thrum_task_resolve(wait->source);
 	for (unsigned i = 0; i < wait->also_count; i++)
@@ -315,6 +318,8 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 		thrum__adapt_permits_tell(object, semaphore);
 	else
 		atomic_fetch_sub(watch_of(semaphore), 1);
+	if (object && !is_timed)
+		thrum__adapt_permits_circle(semaphore, caller);
 	if (is_timed || (is_own(semaphore) && !may_handler_post(semaphore)))
 		thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
 	else

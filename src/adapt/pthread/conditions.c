@@ -290,6 +290,13 @@ static void take(const void *semaphore, const void *caller)
 	share_takes(semaphore, caller);
 }
 
+/* A thread took a permit before the recording starts. */
+static void take_early(const void *semaphore, const void *caller)
+{
+	if (is_chosen(ADAPTER_PTHREAD) && !THRUM__ON(THRUM__BIT_STARTED))
+		take_permit(semaphore, caller);
+}
+
 /* Also before the recording starts. */
 STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 {
@@ -311,10 +318,8 @@ STAND_IN int sem_trywait(sem_t *semaphore)
 {
 	int result = real_sem_trywait(CALLER)(semaphore);
 
-	if (result == 0 && is_on(ADAPTER_PTHREAD))
-		take_permit(semaphore, CALLER);
 	if (result == 0 && is_chosen(ADAPTER_PTHREAD))
-		share_takes(semaphore, CALLER);
+		take(semaphore, CALLER);
 	return result;
 }
 
@@ -449,8 +454,13 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (!(valid) || !(may_record(ADAPTER_PTHREAD) || may_start(semaphore))) \
-			return real_##name(caller) arguments; \
+		if (!(valid) || !(may_record(ADAPTER_PTHREAD) || may_start(semaphore))) { \
+			int taken = real_##name(caller) arguments; \
+\
+			if (taken == 0) \
+				take_early(semaphore, caller); \
+			return taken; \
+		} \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
 		if (real_sem_trywait(caller)(semaphore) == 0) { \
@@ -490,6 +500,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	{ \
 		if (is_on(ADAPTER_PTHREAD)) \
 			tell_post(semaphore, CALLER); \
+		else if (is_chosen(ADAPTER_PTHREAD) && !THRUM__ON(THRUM__BIT_STARTED)) \
+			give_permit(semaphore); \
 		if (is_chosen(ADAPTER_PTHREAD)) \
 			share_gives(semaphore); \
 		return real_##name(CALLER) arguments; \

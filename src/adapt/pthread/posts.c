@@ -41,8 +41,9 @@ void thrum__adapt_posts_begin(const void *semaphore, unsigned permits)
 /* Whether all posts were of threads that had none of its permits. */
 static bool is_counted(const void *semaphore)
 {
-	return atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed) ==
-		((uintptr_t)semaphore | PERMITS_STRANGE) &&
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return (known | PERMITS_ONE) == ((uintptr_t)semaphore | PERMITS_STRANGE | PERMITS_ONE) &&
 		atomic_load_explicit(&posts_of(semaphore)->is_counted, memory_order_relaxed);
 }
 

@@ -6,6 +6,8 @@
  * permits pass	slots of a queue, which one thread takes and another one posts
  * permits lost	the thread that posts the slots leaves out every third; with "kept" one is posted elsewhere
  * permits gone	the only thread that posted items, all before somebody waited, has ended
+ * permits circle	two semaphores that are locks are taken in two orders, for the first time; with "used" the
+ *		first thread took and posted them before; with "helped" it posts both in the end
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -180,8 +182,65 @@ static int gone(void)
 	return 0;
 }
 
+/* ---- Circle -------------------------------------------------------------------------------- */
+
+static sem_t locks[2];
+static pthread_barrier_t both_have;
+
+/* Takes both, its own first. */
+static void *take_both(void *own)
+{
+	sem_t *other = own == &locks[0] ? &locks[1] : &locks[0];
+
+	sem_wait(own);
+	pthread_barrier_wait(&both_have);
+	sem_wait(other);
+	sem_post(other);
+	sem_post(own);
+	return NULL;
+}
+
+/* Whether a thread waits for a semaphore of glibc, for 64 bits. */
+static bool is_awaited(const sem_t *lock)
+{
+	return ((const volatile unsigned *)lock)[1] > 0;
+}
+
+static bool are_waited_for(void)
+{
+	return is_awaited(&locks[0]) && is_awaited(&locks[1]);
+}
+
+static int circle(const char *way)
+{
+	bool is_helped = strcmp(way, "helped") == 0;
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++) {
+		sem_init(&locks[i], 0, 1);
+		if (strcmp(way, "used") == 0) {
+			sem_wait(&locks[i]);
+			sem_post(&locks[i]);
+		}
+	}
+	pthread_barrier_init(&both_have, NULL, 2);
+	if (!is_helped)
+		end_when(are_waited_for);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, take_both, &locks[i]);
+	while (is_helped && !are_waited_for())
+		usleep(1000);
+	for (int i = 0; i < 2 && is_helped; i++)
+		sem_post(&locks[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
+	if (count > 1 && strcmp(arguments[1], "circle") == 0)
+		return circle(count > 2 ? arguments[2] : "");
 	if (count > 1 && strcmp(arguments[1], "leak") == 0)
 		return leak();
 	if (count > 1 && strcmp(arguments[1], "lost") == 0) {
