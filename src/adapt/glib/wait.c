@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "adapt/glib/glib.h"
+#include "adapt/pthread/pthread.h"
 
 static struct code glib, gio;
 
@@ -75,11 +76,16 @@ static NOINLINE long call_futex(const void *caller, const long p[6])
 	bool is_suspended = is_wait_of_glib(p[1], caller);
 	/* GLib itself has a time limit where threads of its pools wait for work. */
 	bool is_idle = is_suspended && p[3] != 0 && thrum__adapt_self;
+	struct wait wait = {.pause.is_over = true};
 	struct pause pause;
 	int error = errno;
 
-	if (is_suspended)
+	if (is_suspended) {
 		thrum__adapt_pause(&pause, THRUM_BLOCKED);
+	} else {
+		thrum__adapt_futex_wait(&wait, p, caller);
+		thrum__adapt_futex_wake(p, caller);
+	}
 	if (is_idle)
 		thrum__adapt_thread_is_idle(true);
 	errno = error;
@@ -90,6 +96,8 @@ static NOINLINE long call_futex(const void *caller, const long p[6])
 		thrum__adapt_thread_is_idle(false);
 	if (is_suspended)
 		thrum__adapt_go_on(&pause);
+	else
+		thrum__adapt_wait_end(&wait);
 	errno = error;
 	return result;
 }

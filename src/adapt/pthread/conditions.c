@@ -249,8 +249,16 @@ static bool is_new_voice(struct object *object)
 		!(atomic_fetch_or(&object->voices, bit) & bit);
 }
 
-/* Records a signal if a thread waits. Ever fewer of the others are recorded, but at least one of each task:
- * so all are known that ever signalled. */
+/* Ever fewer signals that nobody hears are recorded, but at least one of each task: so all are known that
+ * ever signalled. */
+void thrum__adapt_tell_signal_of(struct object *object, uint32_t waiters, const void *caller)
+{
+	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
+
+	if (is_new_voice(object) || waiters || (unheard & (unheard - 1)) == 0)
+		signal_object(object, waiters, caller);
+}
+
 void thrum__adapt_tell_signal(const void *condition, const void *caller)
 {
 	struct object *object = object_of(condition, caller);
@@ -262,10 +270,7 @@ void thrum__adapt_tell_signal(const void *condition, const void *caller)
 	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);
 	uint32_t waiters = is_shared(condition) ? waiters_of(condition)
 						: atomic_load(&object->waiters);
-	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
-
-	if (is_new_voice(object) || waiters || (unheard & (unheard - 1)) == 0)
-		signal_object(object, waiters, caller);
+	thrum__adapt_tell_signal_of(object, waiters, caller);
 }
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */

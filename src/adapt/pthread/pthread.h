@@ -5,6 +5,7 @@
  *   pthread.def threads.c locks.c     threads, mutexes and read-write locks
  *   conditions.def conditions.c       conditions, barriers and semaphores
  *   posts.c                           how often and where permits were given back
+ *   futex.c                           the program's own locks and conditions
  *   owner.c                           which other process holds a mutex
  */
 #ifndef ADAPT_PTHREAD_H
@@ -18,6 +19,9 @@
  * are recorded. */
 void thrum__adapt_tell_signal(const void *condition, const void *caller);
 
+/* The same for an object for which so many wait. */
+void thrum__adapt_tell_signal_of(struct object *, uint32_t waiters, const void *caller);
+
 /* Whether the program has made conditions that several processes share. Async-signal-safe. */
 bool thrum__adapt_shares_conditions(void);
 
@@ -30,6 +34,14 @@ void thrum__adapt_posts_note(const void *semaphore, const void *caller);
 /* Waits for it, and names it anew if that lasts for long. Returns the call's result; 1: the call is still to
  * be made. */
 int thrum__adapt_posts_wait(const struct wait *, void *semaphore, const void *caller);
+
+/* ---- futex.c ---- */
+
+/* The calling thread is about to make the system call futex() with these arguments. Begins a wait if it is
+ * one of the program's own that waits; else that is over. To be ended by thrum__adapt_wait_end(). */
+void thrum__adapt_futex_wait(struct wait *, const long arguments[6], const void *caller);
+/* The same, if the call wakes others: records a signal. */
+void thrum__adapt_futex_wake(const long arguments[6], const void *caller);
 
 /* ---- owner.c ---- */
 

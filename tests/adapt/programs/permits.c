@@ -6,8 +6,8 @@
  * permits pass	slots of a queue, which one thread takes and another one posts
  * permits lost	the thread that posts the slots leaves out every third; with "kept" one is posted elsewhere
  * permits gone	the only thread that posted items, all before somebody waited, has ended
- * permits circle	two semaphores that are locks are taken in two orders, for the first time; with "used" the
- *		first thread took and posted them before; with "helped" it posts both in the end
+ * permits circle	two semaphores that are locks are taken in two orders, for the first time; with
+ *		"used" the first thread took and posted them before; with "helped" it posts both in the end
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The program's own locks and conditions: words for which its threads wait by the futex calls of libc's
+ * syscall(), as those of Rust's library and C++'s std::atomic do. A word is a condition, and a call that wakes
+ * is a signal. glibc's own calls don't come here; those of other libraries are not recorded.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/auxv.h>
+
+#include "adapt/base/cell.h"
+#include "adapt/pthread/pthread.h"
+#include "adapt/relatives/needs.h"
+
+/* In `arrived` of a word's object. */
+enum {
+	UNSEEN,
+	OWN,    /* only this process can wake those who wait */
+	SHARED, /* it lies in memory that others may share */
+};
+
+static bool is_of_program(const void *caller)
+{
+	static struct code program;
+
+	return thrum__adapt_is_within(&program, (const void *)getauxval(AT_ENTRY), caller);
+}
+
+/* Whether others may wake those who wait for a word. Keeps errno. */
+static bool is_shared(struct object *object, const void *word, unsigned long operation)
+{
+	uint32_t known = atomic_load_explicit(&object->arrived, memory_order_relaxed);
+	char name[IPC_MEMORY];
+	int error = errno;
+
+	if (operation & FUTEX_PRIVATE_FLAG)
+		return false;
+	if (known == UNSEEN) {
+		known = thrum__adapt_ipc_put_address(name, word) ? SHARED : OWN;
+		atomic_store_explicit(&object->arrived, known, memory_order_relaxed);
+	}
+	errno = error;
+	return known == SHARED;
+}
+
+void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *caller)
+{
+	unsigned long operation = (unsigned long)p[1];
+	const void *word = (const void *)p[0];
+	struct object *object;
+
+	*wait = (struct wait){.pause.is_over = true};
+	if (((operation & FUTEX_CMD_MASK) != FUTEX_WAIT &&
+		    (operation & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
+		!is_of_program(caller) || thrum__adapt_is_paused() ||
+		!records_wait(ADAPTER_PTHREAD))
+		return;
+	object = thrum__adapt_object_make(word, THRUM_KIND_CONDITION, "futex", caller);
+	if (object && p[3] == 0 && is_shared(object, word, operation))
+		thrum__adapt_wait_with_others(wait, object, word, caller);
+	else
+		thrum__adapt_wait_begin(wait, object, word, caller, p[3] != 0);
+}
+
+void thrum__adapt_futex_wake(const long p[6], const void *caller)
+{
+	struct object *object;
+
+	switch ((unsigned long)p[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_WAKE_OP:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE: break;
+	default: return;
+	}
+	if (!is_on(ADAPTER_PTHREAD) || thrum__adapt_is_paused())
+		return;
+	/* NULL: nobody ever waited for it. */
+	object = thrum__adapt_object((uintptr_t)p[0]);
+	if (object)
+		thrum__adapt_tell_signal_of(object, atomic_load(&object->waiters), caller);
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# A program's own locks and conditions, by the system call futex().
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+nm -D --defined-only "$BUILD/src/libthrum-adapt.so" | grep -q ' T syscall$' || {
+	echo "skipped: built without GLib"
+	exit 77
+}
+for case in fine lost shared; do
+	begin "$case" "$programs/futex" "$case"
+done
+wait
+has fine dump 'signal .*futex (filled|futex\+0x).*, waiting: 1  in '
+has fine why '^no findings'
+has lost why '^(never resolved|deadlock)'
+has lost why 'thread consume: Waits for .futex (filled|futex\+0x)'
+has lost why 'wait_while|futex\+0x'
+has shared dump 'wait .*futex'
+has shared why '^no findings'
+exit "$failed"
