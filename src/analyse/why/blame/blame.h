@@ -298,14 +298,14 @@ uint32_t thrum__why_ran_at(const struct thrum__model *, uint32_t lane, int64_t t
 
 /* ---- Timers that were stopped (stopped.c) ------------------------------------------------------ */
 
-/* Who stopped a timer, by which edge, and when. The timer is NONE if nobody did. */
+/* A timer that a task stopped, and the edge by which it did. The timer is NONE if there is none. */
 struct thrum__why_stopped {
 	uint32_t timer, by, edge;
 	int64_t time;
 };
 
-/* The path's leaf, if the victim should resolve and it is a timer that came again and again and now rests for far longer, since a task that
- * has ended stopped it: one that isn't of the path. */
+/* The path's leaf, if the victim should resolve and the leaf is a timer that was set again and again, and now
+ * rests for far longer than it ever took, since a task stopped it that has ended and isn't of the path. */
 struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *,
 	const struct thrum__why_path *);
 

@@ -106,8 +106,8 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
-/* Adds a step for the path's leaf, or for the timer that limits the wait for it, if another task stopped that.
- * Returns whether it was the leaf. */
+/* Adds a step if another task stopped the path's leaf, or the timer that limits the wait for it. Returns
+ * whether it was the leaf. */
 static bool add_stopped(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
