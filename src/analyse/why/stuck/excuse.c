@@ -25,6 +25,7 @@
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
 #define KEPT_PEERS 8
 #define KEPT_TIMES 20 /* so many times as old as its peers became, a marked handle is kept */
+#define ANSWERED_MIN 2
 #define UNSET_PEERS 2
 #define UNSET_TIMES 4
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
@@ -478,6 +479,28 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 	return false;
 }
 
+/* Whether a marked task began while a request was pending that has no answer either, and the program is silent
+ * for far longer than such tasks took: it may be to answer that. */
+static bool may_answer(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, path->victim);
+	int64_t created = THRUM__TASK(model, path->victim, created);
+
+	if (!path->is_marked || !family || family->ended < ANSWERED_MIN ||
+		(model->end - model->last) / FAR_TOO_LATE <= family->longest)
+		return false;
+	for (uint32_t i = 0; i < search->findings->count; i++) {
+		const struct thrum__finding *finding = &search->findings->findings[i];
+
+		if (finding->class == THRUM__FINDING_OUTSIDE &&
+			THRUM__TASK(model, finding->steps[0].task, kind) == THRUM_KIND_REQUEST &&
+			THRUM__TASK(model, finding->steps[0].task, created) < created)
+			return true;
+	}
+	return false;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, or that keeps a lock, shows that it should come. */
 static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path *path)
@@ -506,7 +529,7 @@ static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path 
 	if (thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
 		thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE)
 		return false;
-	if (!keeps_lock(search, last))
+	if (!keeps_lock(search, last) && !may_answer(search, path))
 		return true;
 	path->is_soon = true; /* it may still come */
 	return false;
