@@ -12,7 +12,7 @@
 
 #define MS "000000 " /* behind a number: makes ns of ms */
 
-/* Main, 1, sends requests through the handle 2. A task at the handle 3 takes each, and is resolved 1 ms later. */
+/* Main, 1, sends requests through the handle 2. A task at the handle 3 takes each, and is resolved soon. */
 static void tell_requests(int count)
 {
 	story_begin();

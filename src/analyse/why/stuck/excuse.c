@@ -479,8 +479,8 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 	return false;
 }
 
-/* Whether a marked task began while a request was pending that has no answer either, and the program is silent
- * for far longer than such tasks took: it may be to answer that. */
+/* Whether a marked task began while a request was pending that has no answer either, and the program is
+ * silent for far longer than such tasks took: it may be to answer that. */
 static bool may_answer(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
