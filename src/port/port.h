@@ -157,6 +157,13 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *);
 /* Whether code of a module lies there. Async-signal-safe like thrum__port_find_module. */
 bool thrum__port_is_code(const void *address);
 
+/* The function that a call names which returns to this place. Five bytes before it have to be readable.
+ * NULL: the call names none, or the processor isn't an x86-64. */
+const void *thrum__port_called(const void *returns);
+/* Searches readable code from one place to the other for a jump to a third one. Returns the place behind the
+ * jump. NULL: there is none, or the processor isn't an x86-64. */
+const void *thrum__port_find_jump(const void *from, const void *end, const void *to);
+
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);
 

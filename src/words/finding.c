@@ -43,6 +43,7 @@ enum step_text {
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	LEFT_LAST,
+	STOPPED_MEANWHILE,
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
 	TOOK_KEPT,
@@ -158,6 +159,8 @@ static const struct {
 	[THRUM__STEP_FAILED_MEANWHILE] = {"“$t” fails meanwhile", "$r", "$t fails meanwhile: $r."},
 	[THRUM__STEP_CANCELLED_MEANWHILE] = {"“$t” is cancelled meanwhile", "[by “$o”]",
 		"$t is cancelled meanwhile[ by $o]."},
+	[STOPPED_MEANWHILE] = {"“$t” is stopped by “$o”", "nobody starts it again",
+		"$t is stopped by $o; nobody starts it again."},
 	[THRUM__STEP_READIED_AGAIN] = {"Is made ready again[ by “$o”]",
 		"it was ready already, and those made ready between never ran",
 		"$t is made ready again[ by $o], though it was ready; those made ready between never ran."},
@@ -338,6 +341,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].more > 1    ? OTHERS_SIGNALLED
 			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE
 						     : kind;
+	case THRUM__STEP_CANCELLED_MEANWHILE:
+		return finding->steps[i].more > 0 ? STOPPED_MEANWHILE : kind;
 	case THRUM__STEP_LEFT_QUEUE: return finding->steps[i].more > 0 ? LEFT_LAST : kind;
 	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;

@@ -52,6 +52,16 @@ done
 same reset "$programs/uv_stop" reset
 "$THRUM" dump reset.thrum | grep 'unread data' && wrong 'a closed stream counts as stopped'
 
+# A listener whose callback doesn't accept a connection. Later something may.
+same refused "$programs/uv_accept" hang
+has refused why 'queued connections of socket [0-9]*, not accepted by the callback (on_client|uv_accept\+0x)'
+has refused why 'read from socket [0-9]*: Waits for .queued connections of socket'
+for case in end timer thread user; do
+	same "accept-$case" "$programs/uv_accept" "$case"
+	has "accept-$case" why '^no findings'
+	"$THRUM" dump "accept-$case.thrum" | grep 'queued connections' && wrong "$case: it is accepted later"
+done
+
 # A client has ended its request and waits for the answer. One that may still come isn't missed.
 missing='answer by socket [0-9]+, whose end was read by (on_request|uv_ended\+0x[0-9a-f]+)'
 same deaf "$programs/uv_ended" deaf

@@ -11,7 +11,10 @@
 
 #define SITES 8192u
 #define TRIES 32
-#define FRAMES 16 /* of this library, between a look at the stack and its caller */
+#define FRAMES 16   /* of this library, between a look at the stack and its caller */
+#define CALL_SIZE 5 /* bytes of a call that names its function */
+#define PAGE 4096
+#define JUMP_MAX 1024 /* bytes of a function that are searched for a jump */
 
 static struct thrum_site sites[SITES];
 static struct thrum_site elsewhere = {.file = "?", .function = "?"};
@@ -35,6 +38,7 @@ const void *thrum__adapt_caller(const void *caller)
 
 struct unwinding {
 	const void *caller, *above;
+	const void *begins; /* the function in which the caller lies */
 	bool is_next;
 	int left; /* frames that may be looked at */
 };
@@ -47,7 +51,34 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 	if (unwinding->is_next)
 		unwinding->above = at;
 	unwinding->is_next = at == unwinding->caller;
+	if (unwinding->is_next)
+		unwinding->begins = (const void *)_Unwind_GetRegionStart(context);
 	return unwinding->above || --unwinding->left == 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* The end of the code at an address, as far as it is to be searched. */
+static const void *code_end(const char *address)
+{
+	const char *page = address + (PAGE - (uintptr_t)address % PAGE);
+
+	return thrum__port_is_code(address + JUMP_MAX - 1) ? address + JUMP_MAX : page;
+}
+
+/* The place of a function's last call, if that is a jump to the caller's function: then it has no frame, but
+ * the call above names it. NULL: the caller's function was called above, as far as is known. */
+static const void *jump_of(const struct unwinding *unwinding)
+{
+	const char *called, *jump;
+
+	if (!thrum__port_is_code((const char *)unwinding->above - CALL_SIZE))
+		return NULL;
+	called = thrum__port_called(unwinding->above);
+	if (!called || called == unwinding->begins || !thrum__port_is_code(called))
+		return NULL;
+	jump = thrum__port_find_jump(called, code_end(called), unwinding->begins);
+	return jump && _Unwind_FindEnclosingFunction((void *)(uintptr_t)(jump - 1)) == called
+		? jump
+		: NULL;
 }
 
 struct place thrum__adapt_place(const void *caller)
@@ -55,11 +86,14 @@ struct place thrum__adapt_place(const void *caller)
 	static struct code program;
 	const void *entry = (const void *)getauxval(AT_ENTRY);
 	struct unwinding unwinding = {.caller = caller, .left = FRAMES};
+	const void *jump;
 
 	if (thrum__adapt_is_within(&program, entry, caller))
 		_Unwind_Backtrace(look_at_frame, &unwinding);
-	return (struct place){caller,
-		thrum__adapt_is_within(&program, entry, unwinding.above) ? unwinding.above : NULL};
+	if (!thrum__adapt_is_within(&program, entry, unwinding.above))
+		return (struct place){caller, NULL};
+	jump = jump_of(&unwinding);
+	return (struct place){caller, jump ? jump : unwinding.above};
 }
 
 /* ---- Sites ------------------------------------------------------------------------------------- */

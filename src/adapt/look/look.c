@@ -5,7 +5,7 @@
 
 #include "adapt/look/look.h"
 
-#define ALSO_MAX 4 /* parts that look, too */
+#define ALSO_MAX 6 /* parts that look, too */
 
 static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;

@@ -56,6 +56,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	uv_os_fd_t fd;
 
 	thrum__adapt_uv_read_anew(stream);
+	thrum__adapt_uv_listens_anew(stream);
 	if (!one)
 		return;
 	if (one->task && one->process == own_pid())

@@ -87,7 +87,14 @@ ON_HANDLE(on_udp_recv, uv_udp_recv_cb,
 	(uv_udp_t * handle, ssize_t size, const uv_buf_t *buf, const struct sockaddr *from,
 		unsigned flags),
 	(handle, size, buf, from, flags))
-ON_HANDLE(on_connection, uv_connection_cb, (uv_stream_t * handle, int status), (handle, status))
+ON_HANDLE(on_connected, uv_connection_cb, (uv_stream_t * handle, int status), (handle, status))
+static void on_connection(uv_stream_t *handle, int status)
+{
+	const void *callback = thrum__adapt_uv_callback(AS_HANDLE(handle));
+
+	on_connected(handle, status);
+	thrum__adapt_uv_connected(handle, callback);
+}
 ON_HANDLE(on_fs_event, uv_fs_event_cb,
 	(uv_fs_event_t * handle, const char *path, int events, int status),
 	(handle, path, events, status))

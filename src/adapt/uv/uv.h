@@ -63,6 +63,10 @@ void thrum__adapt_uv_end_run(const struct uv_run *);
 void thrum__adapt_uv_read_end(uv_stream_t *, const void *callback);
 /* Nobody has read its end any more: its reading begins anew, or it is closed. */
 void thrum__adapt_uv_read_anew(const uv_stream_t *);
+/* That callback of a listening stream has returned: it may have left its connection. */
+void thrum__adapt_uv_connected(uv_stream_t *, const void *callback);
+/* It no longer waits to be accepted, or the listening stream is closed. */
+void thrum__adapt_uv_listens_anew(const uv_stream_t *);
 /* The same for all that is known of a handle's reading. */
 void thrum__adapt_uv_started(const uv_handle_t *);
 /* uv_run has returned: streams whose reading was stopped are left. */

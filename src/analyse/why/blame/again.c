@@ -360,8 +360,7 @@ uint32_t thrum__why_only_timer(struct thrum__search *search, uint32_t lane)
 
 /* ---- Timers that are put off by others ------------------------------------------------------ */
 
-/* The task that ran on a lane at a time, in no later run than *row; else NONE. Sets *row to its run. */
-static uint32_t task_at(const struct thrum__model *model, uint32_t lane, int64_t time,
+uint32_t thrum__why_ran_at(const struct thrum__model *model, uint32_t lane, int64_t time,
 	uint32_t *row)
 {
 	for (; *row < model->runs.count && thrum__model_has_row(&model->runs, *row); --*row) {
@@ -392,7 +391,7 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 
 		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 			continue;
-		task = task_at(model, THRUM__TASK(model, timer, lane), time, &row);
+		task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane), time, &row);
 		if (task == THRUM__NONE || THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
 			task == timer || (by != THRUM__NONE && task != by) || due == THRUM__OPEN ||
 			due < after || time < since)
@@ -425,7 +424,7 @@ static bool is_for_question(struct thrum__search *search, uint32_t timer, uint32
 
 	for (; search->budget > 0 && thrum__model_has_row(&model->notes, note);
 		note = THRUM__NOTE(model, note, prev), search->budget--) {
-		uint32_t task = task_at(model, THRUM__TASK(model, timer, lane),
+		uint32_t task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane),
 			THRUM__NOTE(model, note, time), &row);
 
 		if (task != THRUM__NONE && THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&

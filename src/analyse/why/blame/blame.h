@@ -293,6 +293,26 @@ uint32_t thrum__why_only_timer(struct thrum__search *, uint32_t lane);
 void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, uint32_t task,
 	uint32_t other, unsigned count);
 
+/* The task that ran on a lane at a time, in no later run than *row; else NONE. Sets *row to its run. */
+uint32_t thrum__why_ran_at(const struct thrum__model *, uint32_t lane, int64_t time, uint32_t *row);
+
+/* ---- Timers that were stopped (stopped.c) ------------------------------------------------------ */
+
+/* A timer that a task stopped, and the edge by which it did. The timer is NONE if there is none. */
+struct thrum__why_stopped {
+	uint32_t timer, by, edge;
+	int64_t time;
+};
+
+/* The path's leaf, if the victim should resolve and the leaf is a timer that was set again and again, and now
+ * rests for far longer than it ever took, since a task stopped it that has ended and isn't of the path. */
+struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* The timer that limited the path's last wait, if a task cancelled it that isn't of the path. */
+struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *,
+	const struct thrum__why_path *);
+
 /* ---- Wake-ups that became one (merged.c) ------------------------------------------------------- */
 
 /* The handle that a link's waiter woke several times before its wait, and that ran once for them, at

@@ -61,7 +61,7 @@ bool thrum__why_took_less(const struct thrum__search *, uint32_t task, int64_t d
 bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *times);
 
-/* Whether the leaf is such a timer, or one that was never set. */
+/* Whether the leaf is such a timer, or one that was never set, or that another task stopped. */
 bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- Tries (tries.c) ------------------------------------------------------------------------ */

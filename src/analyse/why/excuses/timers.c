@@ -154,5 +154,6 @@ bool thrum__why_is_broken_timer(const struct thrum__search *search,
 {
 	uint32_t times;
 
-	return thrum__why_is_put_off(search, path, &times) || is_unset(search, path);
+	return thrum__why_is_put_off(search, path, &times) || is_unset(search, path) ||
+		thrum__why_stopped_leaf(search, path).timer != THRUM__NONE;
 }

@@ -106,6 +106,23 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
+/* Adds a step if another task stopped the path's leaf, or the timer that limits the wait for it. Returns
+ * whether it was the leaf. */
+static bool add_stopped(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	struct thrum__why_stopped stopped = thrum__why_stopped_leaf(search, path);
+	bool rests = stopped.timer != THRUM__NONE;
+
+	if (!rests && finding->class == THRUM__FINDING_OUTSIDE)
+		stopped = thrum__why_stopped_limit(search->model, path);
+	if (stopped.timer != THRUM__NONE)
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE,
+					    stopped.timer, stopped.by, stopped.time, stopped.edge),
+			rests);
+	return rests;
+}
+
 /* Adds steps for a leaf that has no answer: why that doesn't come, as far as it is known. Returns false if it
  * is no such leaf, or the program itself is to blame. */
 static bool add_unanswered(struct thrum__finding *finding, const struct thrum__search *search,
@@ -197,7 +214,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			last->wait.since, THRUM__NONE);
 		return 0;
 	}
-	if (add_unanswered(finding, search, path))
+	if (add_stopped(finding, search, path) || add_unanswered(finding, search, path))
 		return 0;
 	if (lost)
 		add_lost(finding, model, path, lost);
@@ -529,6 +546,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 			    thrum__analyse_task_is_pending(search->model, lost->receiver))) ||
 		thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
+		thrum__why_stopped_leaf(search, path).timer != THRUM__NONE ||
 		(THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_HANDLE &&
 			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
@@ -610,6 +628,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
+		thrum__why_stopped_leaf(search, path).timer != THRUM__NONE ||
 		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf) ||
 		thrum__why_may_be_gone(model, path->leaf) || is_closed_twice(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
