@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The program's own locks and conditions: words for which its threads wait by the futex calls of libc's
- * syscall(), as those of Rust's library and C++'s std::atomic do. A word is a condition, and a call that wakes
+ * syscall(), as those of Rust's library and of std::atomic do. A word is a condition, and a call that wakes
  * is a signal. glibc's own calls don't come here; those of other libraries are not recorded.
  */
 #define _GNU_SOURCE
