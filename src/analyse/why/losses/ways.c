@@ -149,12 +149,17 @@ static uint32_t other_way(struct likes *likes)
 
 /* ---- Tasks that are missing ------------------------------------------------------------------ */
 
+/* In how many lives there was a task of one kind. */
+struct share {
+	uint32_t lives, last; /* last: the latest of these, + 1 */
+};
+
 /* Tasks of one kind in the lives of others. */
 struct group {
 	uint32_t key, sample;
-	uint32_t lives, last; /* in how many lives there was one; the latest of these, + 1 */
-	uint32_t causes;      /* how many ends it led to */
-	int64_t after;        /* how long after the beginnings of the lives, in sum */
+	struct share there, begun; /* begun: that began in them */
+	uint32_t causes;           /* how many ends they led to */
+	int64_t after;             /* how long after the beginnings of the lives, in sum */
 };
 
 struct groups {
@@ -205,30 +210,42 @@ static void look_at_life(const struct likes *likes, uint32_t task, int64_t from,
 	}
 }
 
-/* `count` is the index of the life. */
+static void add_life(struct share *share, uint32_t life)
+{
+	share->lives += share->last != life;
+	share->last = life;
+}
+
+/* `count` is the index of the life, + 1. */
 static void note_like(const struct likes *likes, struct groups *groups, uint32_t task)
 {
 	const struct thrum__model *model = likes->search->model;
 	uint32_t life = likes->count;
-	struct group *group =
-		group_of(groups, thrum__why_peers_key(&likes->search->peers, task), true);
+	int64_t after = THRUM__TASK(model, task, created) - likes->all[life - 1].from;
+	struct group *group = group_of(groups, thrum__why_peers_key(&likes->search->peers, task),
+		true);
 
-	if (!group || group->last == life)
+	if (!group)
 		return;
-	group->last = life;
-	group->lives++;
+	if (group->there.last != life && after > 0)
+		group->after += after;
+	add_life(&group->there, life);
+	if (after >= 0)
+		add_life(&group->begun, life);
 	group->sample = group->sample == THRUM__NONE ? task : group->sample;
-	if (THRUM__TASK(model, task, created) > likes->all[life - 1].from)
-		group->after += THRUM__TASK(model, task, created) - likes->all[life - 1].from;
 }
 
 static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t task)
 {
+	const struct thrum__model *model = likes->search->model;
 	struct group *group = group_of(groups, thrum__why_peers_key(&likes->search->peers, task),
 		false);
 
-	if (group)
-		group->lives = 0;
+	if (!group)
+		return;
+	group->there.lives = 0;
+	if (THRUM__TASK(model, task, created) >= THRUM__TASK(model, likes->leaf, created))
+		group->begun.lives = 0;
 }
 
 /* Counts the tasks that led to the end of one: who ended it, what that had read or by whom it was made, and so
@@ -274,8 +291,10 @@ static uint32_t missing_step(struct likes *likes)
 		&groups, note_leaf);
 	for (uint32_t i = 0; i < groups.count && likes->search->budget > 0; i++) {
 		const struct group *group = &groups.all[i];
+		uint32_t lives = group->there.lives > group->begun.lives ? group->there.lives
+									 : group->begun.lives;
 
-		if (group->lives >= count - count / SOME && group->causes >= CAUSES_MIN &&
+		if (lives >= count - count / SOME && group->causes >= CAUSES_MIN &&
 			group->causes >= count / 2 && (!found || group->after < found->after))
 			found = group;
 	}
