@@ -18,6 +18,8 @@
 #define BEFORE 64     /* tasks that were made before one, and may live in its life */
 #define GROUPS 32     /* kinds of tasks in the life of others */
 #define FEW 8         /* one of so many may be an exception, */
+#define TIMES 10      /* so many times as long as ever before, no timer came, */
+#define PAUSE 5000000 /* ns, or as long as this */
 #define SOME 4        /* or one of so many may have come to its end in another way */
 
 /* One that is like the leaf and was resolved. */
@@ -301,6 +303,75 @@ static uint32_t missing_step(struct likes *likes)
 	return found ? found->sample : THRUM__NONE;
 }
 
+/* ---- Timers that come no more ---------------------------------------------------------------- */
+
+/* Timers of one kind, which call the program back. */
+struct ticks {
+	uint32_t key, last, ended; /* last: the latest of them */
+	int64_t pause;             /* the longest from an end to the next beginning */
+};
+
+/* Whether a timer ended, and no task waited for it. */
+static bool has_ticked(const struct thrum__model *model, uint32_t timer)
+{
+	uint32_t edge = THRUM__TASK(model, timer, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK)
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			return false;
+	return THRUM__TASK(model, timer, state) == THRUM__STATE_RESOLVED;
+}
+
+static void note_timer(const struct thrum__model *model, struct ticks *ticks, uint32_t timer)
+{
+	int64_t pause = ticks->last == THRUM__NONE
+		? 0
+		: THRUM__TASK(model, timer, created) - THRUM__TASK(model, ticks->last, end);
+
+	if (!has_ticked(model, timer))
+		ticks->pause = THRUM__OPEN;
+	else if (pause > ticks->pause)
+		ticks->pause = pause;
+	ticks->last = timer;
+	ticks->ended++;
+}
+
+/* The latest of the only timers that came again and again, and come no more for far longer than ever. NONE: there
+ * are none, or several. */
+static uint32_t last_tick(struct likes *likes)
+{
+	const struct thrum__model *model = likes->search->model;
+	struct ticks all[GROUPS];
+	uint32_t count = 0, found = THRUM__NONE;
+
+	THRUM__EACH_TASK (model, task) {
+		uint32_t key = thrum__why_peers_key(&likes->search->peers, task), i = 0;
+
+		if (likes->search->budget == 0)
+			return THRUM__NONE;
+		likes->search->budget--;
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER || key == THRUM__NONE)
+			continue;
+		while (i < count && all[i].key != key)
+			i++;
+		if (i == GROUPS)
+			return THRUM__NONE;
+		if (i == count)
+			all[count++] = (struct ticks){.key = key, .last = THRUM__NONE};
+		note_timer(model, &all[i], task);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (all[i].ended < LIKE_MIN || all[i].pause == THRUM__OPEN ||
+			(model->end - THRUM__TASK(model, all[i].last, end)) / TIMES <=
+				all[i].pause + PAUSE)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = all[i].last;
+	}
+	return found;
+}
+
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 /* The task that a finding can only say to be pending, and that the program itself has to end; or NONE. */
@@ -319,17 +390,51 @@ static uint32_t leaf_of(const struct thrum__model *model, const struct thrum__fi
 		: THRUM__NONE;
 }
 
-/* Makes room for a first step, and adds it. */
+/* Adds a first step. */
 static void tell(struct thrum__finding *finding, const struct thrum__model *model, int kind,
 	uint32_t task, uint32_t other)
 {
 	struct thrum__finding first = {.step_count = 0};
 
-	thrum__why_add_blame(&first, model, &(struct thrum__why_blame){kind, task, other});
+	if (kind == THRUM__STEP_NOT_AGAIN)
+		thrum__why_add_again(&first, model, task, other, 1);
+	else
+		thrum__why_add_blame(&first, model, &(struct thrum__why_blame){kind, task, other});
 	memmove(&finding->steps[1], &finding->steps[0],
 		finding->step_count * sizeof *finding->steps);
 	finding->steps[0] = first.steps[0];
 	finding->step_count++;
+}
+
+/* The kind of step that tells of a task which ended in another way. */
+static int kind_of(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, task, state)) {
+	case THRUM__STATE_FAILED: return THRUM__STEP_FAILED;
+	case THRUM__STATE_CANCELLED: return THRUM__STEP_CANCELLED;
+	default: return THRUM__STEP_ENDS_WITHOUT;
+	}
+}
+
+static void add_way(struct likes *likes, struct thrum__finding *finding)
+{
+	const struct thrum__model *model = likes->search->model;
+	uint32_t task;
+
+	find_likes(likes);
+	task = likes->count < LIKE_MIN ? THRUM__NONE : other_way(likes);
+	if (task != THRUM__NONE) {
+		tell(finding, model, kind_of(model, task), task, likes->leaf);
+		return;
+	}
+	task = likes->count < LIKE_MIN ? THRUM__NONE : missing_step(likes);
+	if (task != THRUM__NONE) {
+		tell(finding, model, THRUM__STEP_NOT_STARTED, likes->leaf, task);
+		return;
+	}
+	task = last_tick(likes);
+	if (task != THRUM__NONE)
+		tell(finding, model, THRUM__STEP_NOT_AGAIN, task, likes->leaf);
 }
 
 void thrum__why_add_ways(struct thrum__search *search)
@@ -341,29 +446,8 @@ void thrum__why_add_ways(struct thrum__search *search)
 	for (uint32_t i = 0; i < search->findings->count; i++) {
 		struct thrum__finding *finding = &search->findings->findings[i];
 		struct likes likes = {.search = search, .leaf = leaf_of(model, finding)};
-		uint32_t task;
-		int kind;
 
-		if (likes.leaf == THRUM__NONE)
-			continue;
-		find_likes(&likes);
-		if (likes.count < LIKE_MIN)
-			continue;
-		task = other_way(&likes);
-		kind = THRUM__STEP_NOT_STARTED;
-		if (task != THRUM__NONE)
-			kind = THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED
-				? THRUM__STEP_ENDS_WITHOUT
-				: THRUM__TASK(model, task, state) == THRUM__STATE_FAILED
-				? THRUM__STEP_FAILED
-				: THRUM__STEP_CANCELLED;
-		else
-			task = missing_step(&likes);
-		if (task == THRUM__NONE)
-			continue;
-		if (kind == THRUM__STEP_NOT_STARTED)
-			tell(finding, model, kind, likes.leaf, task);
-		else
-			tell(finding, model, kind, task, likes.leaf);
+		if (likes.leaf != THRUM__NONE)
+			add_way(&likes, finding);
 	}
 }

@@ -13,7 +13,7 @@
 #define OLD_FEW 100 /* the same if they are few */
 #define OLD_WEAK 4  /* so many times as old as the longest life of its peers */
 #define OLD_STRONG 10
-#define STOPPED_MIN 4 /* tasks, one after the other, of which none ended */
+#define STOPPED_MIN 4    /* tasks, one after the other, of which none ended */
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
 #define LONGER 20        /* so many times as long as ever before, a task waits too long */
 #define RARE 8           /* of so many peers that ended, one may be old */
@@ -410,8 +410,10 @@ static bool is_kept(const struct thrum__search *search, const struct thrum__why_
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, link->task);
 	int64_t age = model->end - THRUM__TASK(model, link->task, created);
 
-	return link->is_served && link->is_steady && peer && peer->ended >= PEERS_WEAK &&
-		age >= OLD_MIN && age / OLD_STRONG > peer->longest;
+	return link->is_served && link->is_steady && peer && age >= OLD_MIN &&
+		(peer->ended >= PEERS_WEAK
+				? age / OLD_STRONG > peer->longest
+				: peer->ended >= PEERS_FEW && age / OLD_FEW > peer->longest);
 }
 
 /* The strongest evidence by peers among the path's tasks. */
