@@ -151,17 +151,12 @@ static uint32_t other_way(struct likes *likes)
 
 /* ---- Tasks that are missing ------------------------------------------------------------------ */
 
-/* In how many lives there was a task of one kind. */
-struct share {
-	uint32_t lives, last; /* last: the latest of these, + 1 */
-};
-
 /* Tasks of one kind in the lives of others. */
 struct group {
 	uint32_t key, sample;
-	struct share there, begun; /* begun: that began in them */
-	uint32_t causes;           /* how many ends they led to */
-	int64_t after;             /* how long after the beginnings of the lives, in sum */
+	uint32_t lives, last; /* in how many lives there was one; the latest of these, + 1 */
+	uint32_t causes;      /* how many ends they led to */
+	int64_t after;        /* how long after the beginnings of the lives, in sum */
 };
 
 struct groups {
@@ -212,12 +207,6 @@ static void look_at_life(const struct likes *likes, uint32_t task, int64_t from,
 	}
 }
 
-static void add_life(struct share *share, uint32_t life)
-{
-	share->lives += share->last != life;
-	share->last = life;
-}
-
 /* `count` is the index of the life, + 1. */
 static void note_like(const struct likes *likes, struct groups *groups, uint32_t task)
 {
@@ -227,27 +216,25 @@ static void note_like(const struct likes *likes, struct groups *groups, uint32_t
 	struct group *group = group_of(groups, thrum__why_peers_key(&likes->search->peers, task),
 		true);
 
-	if (!group)
+	if (!group || group->last == life)
 		return;
-	if (group->there.last != life && after > 0)
-		group->after += after;
-	add_life(&group->there, life);
-	if (after >= 0)
-		add_life(&group->begun, life);
+	group->last = life;
+	group->lives++;
+	group->after += after > 0 ? after : 0;
 	group->sample = group->sample == THRUM__NONE ? task : group->sample;
 }
 
+/* What ended meanwhile, but began before the leaf, is of no use to that. */
 static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t task)
 {
 	const struct thrum__model *model = likes->search->model;
 	struct group *group = group_of(groups, thrum__why_peers_key(&likes->search->peers, task),
 		false);
 
-	if (!group)
-		return;
-	group->there.lives = 0;
-	if (THRUM__TASK(model, task, created) >= THRUM__TASK(model, likes->leaf, created))
-		group->begun.lives = 0;
+	if (group &&
+		(THRUM__TASK(model, task, created) >= THRUM__TASK(model, likes->leaf, created) ||
+			THRUM__TASK(model, task, state) == THRUM__STATE_PENDING))
+		group->lives = 0;
 }
 
 /* Counts the tasks that led to the end of one: who ended it, what that had read or by whom it was made, and so
@@ -293,10 +280,8 @@ static uint32_t missing_step(struct likes *likes)
 		&groups, note_leaf);
 	for (uint32_t i = 0; i < groups.count && likes->search->budget > 0; i++) {
 		const struct group *group = &groups.all[i];
-		uint32_t lives = group->there.lives > group->begun.lives ? group->there.lives
-									 : group->begun.lives;
 
-		if (lives >= count - count / SOME && group->causes >= CAUSES_MIN &&
+		if (group->lives >= count - count / SOME && group->causes >= CAUSES_MIN &&
 			group->causes >= count / 2 && (!found || group->after < found->after))
 			found = group;
 	}
