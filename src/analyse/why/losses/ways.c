@@ -18,8 +18,7 @@
 #define BEFORE 64     /* tasks that were made before one, and may live in its life */
 #define GROUPS 32     /* kinds of tasks in the life of others */
 #define FEW 8         /* one of so many may be an exception, */
-#define TIMES 10      /* so many times as long as ever before, no timer came, */
-#define PAUSE 5000000 /* ns, or as long as this */
+#define TIMES 10      /* so many times as long, no timer came */
 #define SOME 4        /* or one of so many may have come to its end in another way */
 
 /* One that is like the leaf and was resolved. */
@@ -290,71 +289,40 @@ static uint32_t missing_step(struct likes *likes)
 
 /* ---- Timers that come no more ---------------------------------------------------------------- */
 
-/* Timers of one kind, which call the program back. */
-struct ticks {
-	uint32_t key, last, ended; /* last: the latest of them */
-	int64_t pause;             /* the longest from an end to the next beginning */
-};
-
-/* Whether a timer ended, and no task waited for it. */
-static bool has_ticked(const struct thrum__model *model, uint32_t timer)
+/* Whether a task waited for a timer. Else it calls the program back. */
+static bool was_awaited(const struct thrum__model *model, uint32_t timer)
 {
 	uint32_t edge = THRUM__TASK(model, timer, edge_in);
 
 	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			return false;
-	return THRUM__TASK(model, timer, state) == THRUM__STATE_RESOLVED;
+			return true;
+	return false;
 }
 
-static void note_timer(const struct thrum__model *model, struct ticks *ticks, uint32_t timer)
-{
-	int64_t pause = ticks->last == THRUM__NONE
-		? 0
-		: THRUM__TASK(model, timer, created) - THRUM__TASK(model, ticks->last, end);
-
-	if (!has_ticked(model, timer))
-		ticks->pause = THRUM__OPEN;
-	else if (pause > ticks->pause)
-		ticks->pause = pause;
-	ticks->last = timer;
-	ticks->ended++;
-}
-
-/* The latest of the only timers that came again and again, and come no more for far longer than ever. NONE: there
- * are none, or several. */
+/* The latest timer that called back, if its like did so again and again, and none came for far longer than the last
+ * of them took together; else NONE. */
 static uint32_t last_tick(struct likes *likes)
 {
-	const struct thrum__model *model = likes->search->model;
-	struct ticks all[GROUPS];
-	uint32_t count = 0, found = THRUM__NONE;
+	struct thrum__search *search = likes->search;
+	const struct thrum__model *model = search->model;
 
-	THRUM__EACH_TASK (model, task) {
-		uint32_t key = thrum__why_peers_key(&likes->search->peers, task), i = 0;
+	for (uint32_t at = model->tasks.count; at-- > model->tasks.first && search->budget > 0;
+		search->budget--) {
+		const struct thrum__peer *peer;
 
-		if (likes->search->budget == 0)
-			return THRUM__NONE;
-		likes->search->budget--;
-		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER || key == THRUM__NONE)
+		if (!thrum__model_has_row(&model->tasks, at) ||
+			THRUM__TASK(model, at, kind) != THRUM_KIND_TIMER || was_awaited(model, at))
 			continue;
-		while (i < count && all[i].key != key)
-			i++;
-		if (i == GROUPS)
-			return THRUM__NONE;
-		if (i == count)
-			all[count++] = (struct ticks){.key = key, .last = THRUM__NONE};
-		note_timer(model, &all[i], task);
+		peer = thrum__why_peers_of(&search->peers, at);
+		return peer && peer->ended > THRUM__LATEST && peer->pending == 0 &&
+				THRUM__TASK(model, at, state) == THRUM__STATE_RESOLVED &&
+				(model->end - THRUM__TASK(model, at, end)) / TIMES >
+					peer->latest[0] - peer->latest[THRUM__LATEST - 1]
+			? at
+			: THRUM__NONE;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (all[i].ended < LIKE_MIN || all[i].pause == THRUM__OPEN ||
-			(model->end - THRUM__TASK(model, all[i].last, end)) / TIMES <=
-				all[i].pause + PAUSE)
-			continue;
-		if (found != THRUM__NONE)
-			return THRUM__NONE;
-		found = all[i].last;
-	}
-	return found;
+	return THRUM__NONE;
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
