@@ -231,6 +231,91 @@ static void full_queues_are_crossed(void **state)
 	expect_class(2, 3, THRUM__FINDING_NEVER_RESOLVED);
 }
 
+/* ---- Tasks that wait for nothing --------------------------------------------------------------- */
+
+/* Calls of a loop, which tells nothing of what they wait for: so many end soon, and so many never. Timers call
+ * back in the loop, so many, until `last` ms. */
+static void tell_calls(int ended, int pending, int timers, int last)
+{
+	begin();
+	for (int i = 0; i < timers; i++) {
+		tell_task(last - 5 * (timers - i), 400 + i, "timer", "refill");
+		story_tell("%d" MS "resolve 1 %d\n", last - 5 * (timers - i) + 5, 400 + i);
+	}
+	for (int i = 0; i < ended; i++) {
+		tell_task(100 + 10 * i, 100 + i, "task", "call");
+		story_tell("%d" MS "resolve 1 %d\n", 102 + 10 * i, 100 + i);
+	}
+	for (int i = 0; i < pending; i++)
+		tell_task(300 + 10 * i, 200 + i, "task", "call");
+}
+
+static void expect_none(void)
+{
+	assert_int_equal(judge(), 0);
+	finish();
+}
+
+static void calls_end_no_more(void **state)
+{
+	tell_calls(10, 4, 0, 0);
+	expect_first(THRUM__STEP_NEVER_RESOLVED, 200, 0);
+	tell_calls(10, 3, 0, 0);
+	expect_none();
+	tell_calls(7, 4, 0, 0);
+	expect_none();
+	/* A later one ended: the others may be there to last. */
+	tell_calls(10, 4, 0, 0);
+	tell_task(400, 250, "task", "call");
+	story_tell("402" MS "resolve 1 250\n");
+	expect_none();
+}
+
+static void a_timer_comes_no_more(void **state)
+{
+	tell_calls(10, 4, 6, 90);
+	expect_first(THRUM__STEP_NOT_AGAIN, 405, 200);
+	/* It may be about to come, or came seldom. */
+	tell_calls(10, 4, 6, 90);
+	tell_task(350, 450, "timer", "refill");
+	expect_first(THRUM__STEP_NEVER_RESOLVED, 200, 0);
+	tell_calls(10, 4, 3, 90);
+	expect_first(THRUM__STEP_NEVER_RESOLVED, 200, 0);
+}
+
+/* An actor asks another one, who always answered so far, and now asks somebody himself, or not. */
+static void tell_questions(int answers, bool asks)
+{
+	begin();
+	story_tell("1" MS "create 1 2 fiber\n1" MS "label 2 \"stock\n1" MS "create 1 3 fiber\n1" MS
+		   "label 3 \"price\n");
+	for (int i = 0; i <= answers; i++) {
+		int ms = 10 + 10 * i, question = 100 + i;
+
+		story_tell("%d" MS "switch 2\n%d" MS "create 2 %d task\n%d" MS
+			   "label %d \"ask\n%d" MS "wait 2 %d\n%d" MS "switch 3\n",
+			ms, ms, question, ms, question, ms, question, ms + 1);
+		if (i < answers)
+			story_tell("%d" MS "resolve 3 %d\n", ms + 2, question);
+		else if (asks)
+			story_tell("%d" MS "create 3 200 task\n%d" MS "label 200 \"recall\n%d" MS
+				   "wait 3 200\n",
+				ms + 2, ms + 2, ms + 2);
+	}
+	story_tell("300" MS "switch 1\n");
+}
+
+static void who_answers_asks_himself(void **state)
+{
+	tell_questions(5, true);
+	expect_first(THRUM__STEP_WAITS_FOR, 3, 200);
+	/* Three are too few, and who waits for nothing may just have nothing to do. */
+	tell_questions(3, true);
+	expect_none();
+	tell_questions(5, false);
+	expect_none();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +325,9 @@ int main(void)
 		cmocka_unit_test(the_timer_is_there),
 		cmocka_unit_test(empty_queues_are_crossed),
 		cmocka_unit_test(full_queues_are_crossed),
+		cmocka_unit_test(calls_end_no_more),
+		cmocka_unit_test(a_timer_comes_no_more),
+		cmocka_unit_test(who_answers_asks_himself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
