@@ -125,7 +125,7 @@ static void others_became_more(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2);
 }
 
-/* Lookups, which are sleeps with names; a choice between one and a time-out ends as the sleep is cancelled. */
+/* Lookups, which are sleeps with names. A choice between one and a time-out cancels it. */
 static void tell_lookups(const char *choice)
 {
 	begin();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What was otherwise for a task than for those like it: each story has twins in which nothing was. */
+/* A task hangs, and something was otherwise for it than for those like it. Twins of the stories lack that. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,9 +70,9 @@ static void tell_page(int ms, int on)
 
 /* ---- A pool ---------------------------------------------------------------------------------- */
 
-/* Queries, each with a callback that reads how it ended. For each letter one ends: `r` is resolved, and its
- * callback gives its connection to the next that waits; `k` is resolved, and its callback keeps it; `f` fails,
- * and its callback keeps it; `F` fails, and it gives it on. */
+/* Queries, each with a callback that reads how it ended. For each letter there is one. `r`: it is
+ * resolved, and its callback gives its connection to the next that waits. `k`: the same, but its callback
+ * keeps it. `f`: it fails, and its callback keeps it. `F`: it fails, and the callback gives it on. */
 static void tell_queries(const char *ends)
 {
 	int count = 0, waits = 0;
@@ -122,8 +122,8 @@ static void what_one_brought_went_elsewhere(void **state)
 
 /* ---- A batch --------------------------------------------------------------------------------- */
 
-/* Rows wait until they are written, which a timer or the next row begins. For each letter there is one row: with
- * `t` it starts a timer, which begins to write; with `w` it begins so itself; with `n` nothing does. */
+/* Rows wait until they are written. For each letter there is one row. `t`: it starts a timer, which begins to
+ * write. `w`: it begins so itself. `n`: nothing does. */
 static void tell_rows(const char *rows)
 {
 	int row = 300, timer = 500;
@@ -233,8 +233,8 @@ static void full_queues_are_crossed(void **state)
 
 /* ---- Tasks that wait for nothing --------------------------------------------------------------- */
 
-/* Calls of a loop, which tells nothing of what they wait for: so many end soon, and so many never. Timers call
- * back in the loop, so many, until `last` ms. */
+/* Calls of a loop, which doesn't tell for what they wait: so many end soon, and so many never. Before
+ * `last` ms, so many timers call back. */
 static void tell_calls(int ended, int pending, int timers, int last)
 {
 	begin();

@@ -28,8 +28,8 @@ const char *thrum__diff_group_kind(const struct thrum__comparison *comparison, u
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
-/* Whether a label completes the one before it: "timeout" becomes "timeout on_reply" once the callback is set. Or
- * the program names a sleep. Labels of other kinds may tell how far the task got. */
+/* Whether a label completes the one before it: "timeout" becomes "timeout on_reply" once the callback is set.
+ * Or the program names a sleep. Labels of other kinds may tell how far the task got. */
 static bool completes(const struct thrum__model *model, uint32_t task, uint32_t before,
 	uint32_t label)
 {

@@ -327,7 +327,7 @@ static int sort_findings(struct thrum__search *search)
 }
 
 /* Adds what others like a task tell, and what a search through all turns tells of signals that were left out
- * and slots of loops that were lost. That one is made only where a finding or a program at rest asks for it. */
+ * and slots of loops that were lost. The search is made only where a finding or a program at rest asks. */
 static int add_losses(struct thrum__search *search)
 {
 	struct thrum__odd_search *odd = &search->findings->odd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells what was otherwise for a task that waits for nothing, where nothing else is known of it: how did those
- * like it come to their ends? Each success of another task may have ended one, and each of its failures none,
- * though one was pending: the way of the failure lacks that. Or a task of some kind, such as a timer, was there
- * in the life of each of them, and there is none in the life of this one.
+ * Tells in which way a task differs from those like it, if it waits for nothing and nothing else is known of
+ * it. Each success of another task ended one of those, and each failure none, though one was pending. Or a
+ * task of some kind was there in the lives of the others, and there is none in the life of this one. Or a
+ * timer, which called back again and again, comes no more.
  */
 #include "analyse/why/blame/blame.h"
 
@@ -102,8 +102,8 @@ static bool was_pending(const struct likes *likes, int64_t time)
 	return THRUM__TASK(likes->search->model, likes->leaf, created) < time;
 }
 
-/* The latest task that failed and ended none, while nearly all of its kind that were resolved ended one. If none
- * failed, the only one that was resolved and ended none: what it brought went elsewhere. */
+/* The latest task that failed and ended none, while nearly all of its kind that were resolved ended one.
+ * If none failed, the only one that was resolved and ended none: what it brought went elsewhere. */
 static uint32_t other_way(struct likes *likes)
 {
 	const struct thrum__model *model = likes->search->model;
@@ -223,7 +223,7 @@ static void note_like(const struct likes *likes, struct groups *groups, uint32_t
 	group->sample = group->sample == THRUM__NONE ? task : group->sample;
 }
 
-/* What ended meanwhile, but began before the leaf, is of no use to that. */
+/* A task that began before the leaf, and has ended, is of no use to that. */
 static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t task)
 {
 	const struct thrum__model *model = likes->search->model;
@@ -236,8 +236,8 @@ static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t
 		group->lives = 0;
 }
 
-/* Counts the tasks that led to the end of one: who ended it, what that had read or by whom it was made, and so
- * on. */
+/* Counts the tasks that led to the end of one: who ended it, what that had read or by whom it was made,
+ * and so on. */
 static void count_causes(const struct likes *likes, const struct like *like, struct groups *groups)
 {
 	const struct thrum__model *model = likes->search->model;
@@ -259,8 +259,8 @@ static void count_causes(const struct likes *likes, const struct like *like, str
 	}
 }
 
-/* The latest of the tasks of a kind that was there in each life but that of the leaf: of those that led to ends,
- * the first that came in these lives. NONE: there is none. */
+/* The latest of the tasks of a kind that was there in each life but that of the leaf: of those that led to
+ * ends, the first that came in these lives. NONE: there is none. */
 static uint32_t missing_step(struct likes *likes)
 {
 	const struct thrum__model *model = likes->search->model;
@@ -300,8 +300,8 @@ static bool was_awaited(const struct thrum__model *model, uint32_t timer)
 	return false;
 }
 
-/* The latest timer that called back, if its like did so again and again, and none came for far longer than the last
- * of them took together; else NONE. */
+/* The latest timer that called back, if its like did so again and again, and none came for far longer than
+ * the last of them took together; else NONE. */
 static uint32_t last_tick(struct likes *likes)
 {
 	struct thrum__search *search = likes->search;

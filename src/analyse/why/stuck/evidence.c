@@ -402,8 +402,8 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 
 /* ---- The path ------------------------------------------------------------------------------ */
 
-/* Whether a link leads to who always ended the like of its task, which is far older than these became: so that one
- * is no task that waits for the next event. */
+/* Whether a link leads to who always ended the like of its task, which is far older than these became: so it
+ * doesn't just wait for the next event. */
 static bool is_kept(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
