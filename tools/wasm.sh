@@ -18,7 +18,7 @@ make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
 # a program needs only just before it overflows, counts as unused.
 if command -v wasm-opt >/dev/null; then
 	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz -Oz \
-		--one-caller-inline-max-function-size=100 --always-inline-max-function-size=4 \
+		--one-caller-inline-max-function-size=80 --always-inline-max-function-size=4 \
 		--enable-sign-ext --enable-nontrapping-float-to-int --enable-bulk-memory \
 		"$folder/core.wasm" -o "$folder/core.wasm"
 else

@@ -252,9 +252,9 @@ THRUM__PROMISE size_t thrum_loop_unhandled(const struct thrum_loop *loop);
 /*
  * Runs the uv loop until the promise has ended, or until nothing is left that could end it. Blocks;
  * uv_stop doesn't end it. Returns 0 if the promise was resolved, the code of its failure if it
- * failed, and -EDEADLK if it is still pending, which is recorded (THRUM_DEADLOCKED); -ENOMEM for
- * NULL. Consumes the promise: to get at its value or message, keep a reference. Must not be called
- * in a callback.
+ * failed, and -EDEADLK if it is still pending, which is recorded (THRUM_DEADLOCKED, and that the
+ * promise should resolve); -ENOMEM for NULL. Consumes the promise: to get at its value or message,
+ * keep a reference. Must not be called in a callback.
  */
 THRUM__PROMISE THRUM__MUST_USE int thrum_promise_run(struct thrum_promise *promise);
 

@@ -2,9 +2,11 @@
 /* Running a loop until a promise has ended. */
 #include "promise/promise.h"
 
-/* Nothing is left that could end the promise. The caller goes on; the loop doesn't. */
-static void record_deadlock(void)
+/* Nothing is left that could end the promise, for which the caller waits. The caller goes on; the loop
+ * doesn't. */
+static void record_deadlock(struct thrum_promise *promise)
 {
+	thrum_promise_should_resolve(promise);
 	thrum_suspend(THRUM_DEADLOCKED);
 	thrum_resume();
 }
@@ -22,7 +24,7 @@ int thrum_promise_run(struct thrum_promise *promise)
 		continue;
 	failure = thrum_promise_failure(promise);
 	if (thrum_promise_state(promise) == THRUM_PROMISE_PENDING)
-		record_deadlock();
+		record_deadlock(promise);
 	else
 		code = failure ? failure->code : 0;
 	thrum_promise_unref(promise);

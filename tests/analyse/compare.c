@@ -352,6 +352,36 @@ static void many_times_as_many(void **state)
 	check(parts_in_turn, one_part, false, "less part");
 }
 
+/* Pages, each of which asks a name server if it isn't a map of what is known; `asks` says how many do. */
+static void tell_pages(int asks, char *to, size_t size)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int i = 0; i < 20; i++) {
+		int ms = 10 * i, page = 100 + i, query = 200 + i;
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create 1 %d %s\n%d label %d \"page %d\n", ms, page,
+			i < asks ? "bind" : "map", ms, page, i);
+		if (i < asks)
+			used += (size_t)snprintf(to + used, size - used,
+				"%d create %d %d timer\n%d label %d \"sleep %d ms\n%d label %d \"dns "
+				"query\n%d resolve 1 %d\n",
+				ms, page, query, ms, query, i, ms, query, ms + 4, query);
+		used += (size_t)snprintf(to + used, size - used, "%d resolve 1 %d\n", ms + 5, page);
+	}
+}
+
+static void binds_and_maps_are_alike(void **state)
+{
+	char good[8000], bad[8000];
+
+	tell_pages(4, good, sizeof(good));
+	tell_pages(20, bad, sizeof(bad));
+	check(good, bad, false, "more dns query");
+	check(good, good, false, "");
+}
+
 static void one_after_the_other(void **state)
 {
 	check(parts_at_once, parts_in_turn, false, "sequential part");
@@ -834,6 +864,7 @@ int main(void)
 		cmocka_unit_test(a_busy_machine_is_no_difference),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(many_times_as_many),
+		cmocka_unit_test(binds_and_maps_are_alike),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(a_group_is_used_in_one_only),
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),

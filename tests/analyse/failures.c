@@ -95,6 +95,59 @@ static void no_later_try_made_up_for_it(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2);
 }
 
+/* Uploads become others of their names when they have a connection, but for one, which fails before. */
+static void tell_uploads(const char *end)
+{
+	begin();
+	for (int i = 0; i < 6; i++) {
+		int ms = 2 + 5 * i;
+
+		story_tell("%d" MS "create 1 %d bind =3\n%d" MS "label %d \"upload %d\n", ms,
+			10 + i, ms, 10 + i, i);
+		if (i == 2) {
+			story_tell("%d" MS "%s 1 %d\n%d" MS "read 1 %d\n", ms + 1, end, 10 + i,
+				ms + 1, 10 + i);
+			continue;
+		}
+		story_tell("%d" MS "create 1 %d bind =4\n%d" MS "become %d %d\n", ms + 1, 20 + i,
+			ms + 1, 10 + i, 20 + i);
+		story_tell("%d" MS "label %d \"upload %d\n%d" MS "resolve 1 %d\n", ms + 1, 20 + i,
+			i, ms + 4, 20 + i);
+	}
+	tell_job(60);
+}
+
+static void others_became_more(void **state)
+{
+	tell_uploads("fail");
+	expect_first(THRUM__STEP_FAILED, 12);
+	tell_uploads("resolve");
+	expect_first(THRUM__STEP_WAITS_FOR, 2);
+}
+
+/* Lookups, which are sleeps with names. A choice between one and a time-out cancels it. */
+static void tell_lookups(const char *choice)
+{
+	begin();
+	for (int i = 0; i < 5; i++)
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"lookup %d\n%d" MS
+			   "resolve 1 %d\n",
+			2 + i, 10 + i, 2 + i, 10 + i, i, 4 + i, 10 + i);
+	story_tell("20" MS "create 1 20 timer\n20" MS "label 20 \"lookup 9\n20" MS
+		   "create 1 21 pick\n20" MS "wait 21 20\n");
+	story_tell("30" MS "cancel 21 20\n30" MS "%s 1 21\n30" MS "read 1 21\n", choice);
+	tell_job(60);
+}
+
+static void a_time_out_cancels(void **state)
+{
+	tell_lookups("fail");
+	expect_first(THRUM__STEP_CANCELLED, 20);
+	/* Something else came first. */
+	tell_lookups("resolve");
+	expect_first(THRUM__STEP_WAITS_FOR, 2);
+}
+
 /* Probes fail, each so many ms after the one before. */
 static void tell_probes(int count, int pause, const char *last)
 {
@@ -281,6 +334,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_later_try_made_up_for_it),
+		cmocka_unit_test(others_became_more),
+		cmocka_unit_test(a_time_out_cancels),
 		cmocka_unit_test(the_last_try_begins_no_other),
 		cmocka_unit_test(a_failure_kept_a_permit),
 		cmocka_unit_test(a_handle_alone_keeps_a_join),

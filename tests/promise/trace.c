@@ -354,7 +354,8 @@ static const struct {
 		"4 wait 1; 1 wait 3; 1 wait 2; 0 cancel 2; 0 resolve 3; 0 resolve 1; "
 		"0 resolve 4"},
 	{"deadlock", run_deadlock,
-		"0 create 1 task; 0 suspend deadlocked; 0 resume deadlocked; 0 resolve 1"},
+		"0 create 1 task; 1 should-resolve; 0 suspend deadlocked; 0 resume deadlocked; "
+		"0 resolve 1"},
 	{"with", run_with,
 		"0 create 1 lock; 1 label m; 0 create 2 task; 0 create 3 task; 3 label t; "
 		"3 switch; 3 create 4 wait; 3 create 5 try; 5 wait 4; 5 switch; 5 lock 1; 5 wait 4; "

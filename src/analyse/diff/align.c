@@ -29,7 +29,7 @@ const char *thrum__diff_group_kind(const struct thrum__comparison *comparison, u
 /* ---- Labels -------------------------------------------------------------------------------- */
 
 /* Whether a label completes the one before it: "timeout" becomes "timeout on_reply" once the callback is set.
- * Labels of other kinds may tell how far the task got. */
+ * Or the program names a sleep. Labels of other kinds may tell how far the task got. */
 static bool completes(const struct thrum__model *model, uint32_t task, uint32_t before,
 	uint32_t label)
 {
@@ -38,6 +38,8 @@ static bool completes(const struct thrum__model *model, uint32_t task, uint32_t 
 	const char *begin = thrum__model_string(model, before, &size);
 	const char *text = thrum__model_string(model, label, &whole);
 
+	if (kind == THRUM_KIND_TIMER && strncmp(begin, "sleep ", strlen("sleep ")) == 0)
+		return true;
 	return (kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE) && whole > size &&
 		memcmp(text, begin, size) == 0 && text[size] == ' ';
 }
@@ -71,6 +73,13 @@ static bool is_ground(const struct thrum__model *model, uint32_t task)
 }
 
 /* ---- Groups -------------------------------------------------------------------------------- */
+
+/* The kind that stands for a task's in a group. A promise with a label may be that of a bind or a map: that
+ * depends on whether what it was made from had ended. */
+static unsigned class_of(uint8_t kind)
+{
+	return kind == THRUM_KIND_MAP ? THRUM_KIND_BIND : kind;
+}
 
 /* Sets *group to the group of a kind and pattern below `parent`, which is added if it is new. */
 static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsigned kind,
@@ -134,7 +143,7 @@ static int group_task(struct thrum__comparison *comparison, struct thrum__aligne
 {
 	const struct thrum__model *model = side->model;
 	uint32_t creator = THRUM__TASK(model, task, creator), parent, above;
-	unsigned kind = THRUM__TASK(model, task, kind), depth;
+	unsigned kind = class_of(THRUM__TASK(model, task, kind)), depth;
 	char pattern[THRUM__LABEL_PATTERN_MAX];
 	const char *text;
 	size_t size;

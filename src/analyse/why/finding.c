@@ -326,13 +326,14 @@ static int sort_findings(struct thrum__search *search)
 	return 0;
 }
 
-/* Adds what a search through all turns tells of signals that were left out and slots of loops that were lost.
- * It is made only where a finding or a program at rest asks for it. */
+/* Adds what others like a task tell, and what a search through all turns tells of signals that were left out
+ * and slots of loops that were lost. The search is made only where a finding or a program at rest asks. */
 static int add_losses(struct thrum__search *search)
 {
 	struct thrum__odd_search *odd = &search->findings->odd;
 
 	odd->model = search->model;
+	thrum__why_add_ways(search);
 	thrum__why_add_left_out(odd, search->findings);
 	thrum__why_add_drained(odd, search->findings);
 	thrum__why_add_slots(odd, search->findings);

@@ -368,7 +368,12 @@ THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 bool thrum__why_find_short_turn(const struct thrum__model *, uint32_t lock, int64_t since,
 	struct thrum__step *);
 
-/* ---- Losses, in the order in which they must run (left_out.c, drained.c and slots.c in losses/) --- */
+/* ---- Losses, in the order in which they must run (ways.c, left_out.c, drained.c, slots.c in losses/) --- */
+
+/* Adds steps for how a task that waits for nothing differs from those like it, where nothing else explains
+ * it: a failure that ended none of them as each success did, a task that is missing, or a timer that comes no
+ * more. O(tasks) for each such finding. */
+void thrum__why_add_ways(struct thrum__search *);
 
 /* Adds steps for runs that left out a signal for which somebody waits, where nothing else explains that.
  * O(events) if it asks the search first. */

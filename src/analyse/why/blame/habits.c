@@ -79,7 +79,8 @@ uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
 
 /* ---- Failures meanwhile -------------------------------------------------------------------- */
 
-/* Timers are cancelled when they aren't needed, and so are the losers of a choice. */
+/* Timers are cancelled when they aren't needed, and so are the losers of a choice; but not if the choice
+ * failed, as by a time-out. */
 bool thrum__why_has_failed_in(const struct thrum__model *model, uint32_t task, int64_t from,
 	int64_t to)
 {
@@ -88,12 +89,13 @@ bool thrum__why_has_failed_in(const struct thrum__model *model, uint32_t task, i
 
 	if ((state != THRUM__STATE_FAILED && state != THRUM__STATE_CANCELLED) ||
 		THRUM__TASK(model, task, end) < from || THRUM__TASK(model, task, end) > to ||
-		kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE ||
-		thrum__analyse_task_is_lane(model, task) ||
+		kind == THRUM_KIND_HANDLE || thrum__analyse_task_is_lane(model, task) ||
 		!*thrum__model_task_name(model, task, NULL))
 		return false;
 	by = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
-	return by == THRUM__NONE || !thrum__analyse_task_is_choice(model, by);
+	return by != THRUM__NONE && thrum__analyse_task_is_choice(model, by)
+		? THRUM__TASK(model, by, state) == THRUM__STATE_FAILED
+		: kind != THRUM_KIND_TIMER;
 }
 
 /* Whether tasks like this one fail or are cancelled as a rule. */

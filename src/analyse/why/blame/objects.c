@@ -25,12 +25,12 @@ static void add_server(const struct thrum__model *model, struct thrum__why_serve
 	servers->pending += thrum__analyse_task_is_pending(model, task);
 }
 
-/* Whether a task, or the one that made it to wait for it, puts into a mailbox or stream: then those who read
- * serve it. */
+/* Whether a task, or else the one that made it to wait for it, puts into a mailbox or stream: then those who
+ * read serve it. */
 static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in), maker = THRUM__NONE;
-	int kind = THRUM__TASK(model, object, kind);
+	int kind = THRUM__TASK(model, object, kind), by_maker = THRUM__EDGE_WAIT;
 
 	if (kind != THRUM_KIND_MAILBOX && kind != THRUM_KIND_STREAM)
 		return false;
@@ -40,12 +40,15 @@ static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_
 	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
-		if (from != THRUM__NONE && THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
-			(from == task ||
-				(maker != THRUM__NONE && thrum__why_heir_of(model, from) == maker)))
+		if (from == THRUM__NONE || THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			continue;
+		if (from == task)
 			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
+		if (by_maker == THRUM__EDGE_WAIT && maker != THRUM__NONE &&
+			thrum__why_heir_of(model, from) == maker)
+			by_maker = THRUM__EDGE(model, edge, kind);
 	}
-	return false;
+	return by_maker == THRUM__EDGE_SIGNAL;
 }
 
 /* Adds the task that resolved one which waited for the object. One that lets a writer write doesn't
@@ -74,6 +77,38 @@ static bool is_shared(const struct thrum__model *model, uint32_t object)
 	static const char *const words[] = {"shared "};
 
 	return thrum__why_begins_with(model, object, words, 1);
+}
+
+/* Whether a thread served an object only before it first waited for work in its loop, at `time` for the last
+ * time. */
+static bool has_only_begun(const struct thrum__model *model, uint32_t thread, int64_t time)
+{
+	uint32_t row = model->suspensions.first;
+
+	while (thrum__model_has_row(&model->suspensions, row) &&
+		THRUM__SUSPENSION(model, row, lane) != THRUM__TASK(model, thread, lane))
+		row++;
+	return thrum__model_has_row(&model->suspensions, row) &&
+		thrum__why_rests_for(model, row, THRUM__REASON_WORK) &&
+		THRUM__SUSPENSION(model, row, start) > time;
+}
+
+/* Leaves out a thread's own task that only put the first things into a mailbox or stream, before its loop
+ * began: since then a task of the loop does so. */
+static void drop_starter(const struct thrum__model *model, struct thrum__why_servers *servers)
+{
+	uint32_t last = servers->count - 1, latest = servers->task[0];
+
+	if (servers->count < 2 || !thrum__analyse_task_is_pending(model, latest) ||
+		thrum__analyse_task_is_lane(model, latest) ||
+		!thrum__analyse_task_is_lane(model, servers->task[last]) ||
+		THRUM__TASK(model, latest, lane) !=
+			THRUM__TASK(model, servers->task[last], lane) ||
+		!has_only_begun(model, servers->task[last],
+			THRUM__EDGE(model, servers->edge[last], time)))
+		return;
+	servers->count--;
+	servers->pending--;
 }
 
 void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, uint32_t waiter,
@@ -107,6 +142,8 @@ void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, ui
 	servers->is_whole = servers->is_whole && i < LOOK_BACK && !is_shared(model, object) &&
 		!thrum__why_is_cut(&model->edges, edge) &&
 		!(THRUM__TASK(model, object, flags) & THRUM__TASK_PREEXISTING);
+	if (servers->is_whole)
+		drop_starter(model, servers);
 }
 
 bool thrum__why_is_lock(const struct thrum__search *search, uint32_t task)

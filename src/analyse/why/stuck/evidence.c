@@ -13,6 +13,7 @@
 #define OLD_FEW 100 /* the same if they are few */
 #define OLD_WEAK 4  /* so many times as old as the longest life of its peers */
 #define OLD_STRONG 10
+#define STOPPED_MIN 4    /* tasks, one after the other, of which none ended */
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
 #define LONGER 20        /* so many times as long as ever before, a task waits too long */
 #define RARE 8           /* of so many peers that ended, one may be old */
@@ -64,6 +65,19 @@ static bool is_old(const struct thrum__search *search, const struct thrum__peer 
 	return peer->ended >= PEERS_FEW && age / OLD_FEW > peer->longest;
 }
 
+/* Whether none ended of several tasks that began after the last of their like that did, far longer ago than
+ * these took: their queue goes on no more. */
+static bool has_stopped(const struct thrum__model *model, const struct thrum__peer *peer,
+	uint32_t task)
+{
+	int64_t created = THRUM__TASK(model, task, created), age = model->end - created;
+
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_TASK && age >= OLD_MIN &&
+		peer->ended >= PEERS_WEAK && peer->old >= STOPPED_MIN &&
+		peer->old == peer->pending && peer->latest[0] < created &&
+		age / OLD_STRONG > peer->longest;
+}
+
 int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -79,6 +93,8 @@ int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 				!thrum__why_is_unsure(search, task)
 			? THRUM__EVIDENCE_STRONG
 			: THRUM__EVIDENCE_WEAK;
+	if (has_stopped(model, peer, task))
+		return THRUM__EVIDENCE_WEAK;
 	family = thrum__why_peers_family(&search->peers, task);
 	return peer->ended < PEERS_WEAK && family && is_old(search, family, task)
 		? THRUM__EVIDENCE_WEAK
@@ -386,6 +402,20 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 
 /* ---- The path ------------------------------------------------------------------------------ */
 
+/* Whether a link leads to who always ended the like of its task, which is far older than these became: so it
+ * doesn't just wait for the next event. */
+static bool is_kept(const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, link->task);
+	int64_t age = model->end - THRUM__TASK(model, link->task, created);
+
+	return link->is_served && link->is_steady && peer && age >= OLD_MIN &&
+		(peer->ended >= PEERS_WEAK
+				? age / OLD_STRONG > peer->longest
+				: peer->ended >= PEERS_FEW && age / OLD_FEW > peer->longest);
+}
+
 /* The strongest evidence by peers among the path's tasks. */
 static int path_peer_evidence(const struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t *subject)
@@ -396,6 +426,9 @@ static int path_peer_evidence(const struct thrum__search *search,
 		uint32_t task = i < path->length ? path->links[i].task : path->leaf;
 		int evidence = thrum__why_peer_evidence(search, task);
 
+		if (evidence == THRUM__EVIDENCE_NONE && i < path->length &&
+			is_kept(search, &path->links[i]))
+			evidence = THRUM__EVIDENCE_WEAK;
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
 		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&

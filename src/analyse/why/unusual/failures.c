@@ -91,22 +91,27 @@ static int64_t latest_cause(const struct thrum__search *search, int64_t since)
 							: thrum__why_middle(search->model, since);
 }
 
-/* Whether a later task of this one's name was resolved, or is under way. */
-static bool is_made_up_for(struct thrum__search *search, uint32_t task)
+/* Whether several tasks like this one were resolved, also as others that they became under their names, and
+ * no later one of its own name was, or is under way. */
+static bool is_final(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t name = THRUM__TASK(model, task, name);
+	uint32_t name = THRUM__TASK(model, task, name), resolved = 0;
 
-	for (uint32_t i = task + 1; i < model->tasks.count; i++) {
+	THRUM__EACH_TASK (model, i) {
+		int state = THRUM__TASK(model, i, state);
+
 		if (search->budget == 0)
-			return true;
+			return false;
 		search->budget--;
-		if (thrum__model_has_row(&model->tasks, i) && THRUM__TASK(model, i, name) == name &&
-			THRUM__TASK(model, i, state) != THRUM__STATE_FAILED &&
-			THRUM__TASK(model, i, state) != THRUM__STATE_CANCELLED)
-			return true;
+		if (i > task && THRUM__TASK(model, i, name) == name &&
+			state != THRUM__STATE_FAILED && state != THRUM__STATE_CANCELLED)
+			return false;
+		resolved += resolved < RESOLVED_MIN && state == THRUM__STATE_RESOLVED &&
+			THRUM__TASK(model, i, kind) == THRUM__TASK(model, task, kind) &&
+			thrum__why_are_named_alike(model, task, i);
 	}
-	return false;
+	return resolved == RESOLVED_MIN;
 }
 
 uint32_t thrum__why_failed_for_good(struct thrum__search *search, int64_t since)
@@ -119,7 +124,6 @@ uint32_t thrum__why_failed_for_good(struct thrum__search *search, int64_t since)
 		return found;
 	for (unsigned i = 0; i < TASKS_BACK && search->budget > 0 && at-- > model->tasks.first;
 		i++, search->budget--) {
-		const struct thrum__peer *peer;
 		unsigned k = 0;
 
 		if (!thrum__model_has_row(&model->tasks, at) ||
@@ -132,8 +136,7 @@ uint32_t thrum__why_failed_for_good(struct thrum__search *search, int64_t since)
 		if (count == NAMES_MAX)
 			return THRUM__NONE;
 		names[count++] = THRUM__TASK(model, at, name);
-		peer = thrum__why_peers_of(&search->peers, at);
-		if (!peer || peer->resolved < RESOLVED_MIN || is_made_up_for(search, at))
+		if (!is_final(search, at))
 			continue;
 		/* With several of them, failures are usual. */
 		if (found != THRUM__NONE)
