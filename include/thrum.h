@@ -611,6 +611,7 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 #define THRUM__REASON_BLOCKED "blocked"
 #define THRUM__REASON_BLOCKED_FOR_A_TIME "blocked for a time"
 #define THRUM__REASON_BLOCKED_OUTSIDE "blocked by the outside"
+#define THRUM__REASON_HANDLER "blocked by the outside: or by a handler" /* of the program's */
 #define THRUM__REASON_SUSPENDED "suspended"
 #define THRUM__REASON_HIBERNATED "hibernated"
 #define THRUM__REASON_DEADLOCKED "deadlocked"

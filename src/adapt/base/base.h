@@ -511,6 +511,8 @@ void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label
 void thrum__adapt_wait_make(struct wait *, enum thrum_kind, const char *label, const void *caller);
 void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
 extern struct thrum_tag thrum__adapt_outside;
+/* The same; it says so if a signal's handler of the program may be the one that ends the wait. */
+struct thrum_tag *thrum__adapt_handler_reason(void);
 /* Records the wait anew. is_inside: nothing outside of the program ends it. */
 void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
@@ -578,5 +580,7 @@ bool thrum__adapt_may_handle(void);
 /* The C library will call a function of the program in a thread of its own. It counts as a handler from now
  * on. */
 void thrum__adapt_will_call_back(void);
+/* Whether it was asked to. */
+bool thrum__adapt_calls_back(void);
 
 #endif

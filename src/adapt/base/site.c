@@ -167,8 +167,7 @@ struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller,
 	bool is_timed)
 {
 	static struct thrum_tag usuals[] = {THRUM__TAG(THRUM__REASON_WORK),
-		THRUM__TAG(THRUM__REASON_WORK_OUTSIDE),
-		THRUM__TAG(THRUM__REASON_WORK_FOR_A_TIME),
+		THRUM__TAG(THRUM__REASON_WORK_OUTSIDE), THRUM__TAG(THRUM__REASON_WORK_FOR_A_TIME),
 		THRUM__TAG(THRUM__REASON_OUTSIDE_FOR_A_TIME)};
 	unsigned sort = (unsigned)is_outside | (unsigned)is_timed << 1;
 	struct thrum_tag *usual = sort == 0 ? THRUM_WAIT_FOR_WORK : &usuals[sort];

@@ -242,6 +242,9 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thr
 
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
+/* Whether a task has signalled a condition like this one. */
+bool thrum__why_is_signaller(const struct thrum__search *, uint32_t task, uint32_t condition);
+
 /* Adds a step for the last one that took the lock of the path's leaf, a condition that nobody ever signalled,
  * and gave no signal, where nearly all who took it there signalled a condition like it. Else adds steps for
  * those that took the lock since the last wait began, the latest first, but not where such a signal is given
