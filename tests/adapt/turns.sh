@@ -5,14 +5,14 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in poll timer notice handler ring; do
+for case in poll timer notice handler child ring; do
 	begin "$case" "$programs/turns" "$case"
 	begin "never-$case" "$programs/turns" "$case" never
 done
 wait
-for case in poll timer notice handler ring; do
+for case in poll timer notice handler child ring; do
 	has "$case" why '^no findings'
-	has "never-$case" why '^never resolved'
+	has "never-$case" why '^(never resolved|waits for the outside)'
 done
 has poll dump 'suspend +wait for work for a time: poll in wait_for_turn'
 has timer dump 'suspend +wait for work for a time: poll in wait_for_turn'

@@ -6,6 +6,7 @@
  *   timer    the same, with a timer that is a descriptor (it isn't armed any more)
  *   notice   for a notice, by a thread of the C library (by one of its own, which is the last)
  *   handler  for a pipe, to which only a signal's handler writes (there is none)
+ *   child    for a child that runs (while it has a lock that another one needs)
  *   ring     for the one before in a ring, which works for the first time (it has left)
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,12 +225,45 @@ static pthread_t run_ring(void)
 	return first;
 }
 
+/* ---- A child --------------------------------------------------------------------------------- */
+
+static void *need_lock(void *data)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return data;
+}
+
+static void *run_child(void *data)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		execlp("sleep", "sleep", "5", NULL);
+		_exit(1);
+	}
+	if (never)
+		pthread_mutex_lock(&lock);
+	start(need_lock, NULL);
+	if (waitpid(child, &status, 0) != child)
+		kill(getpid(), SIGABRT);
+	return data;
+}
+
+static pthread_t run_driver(void)
+{
+	alarm(1);
+	return start(run_child, NULL);
+}
+
 static pthread_t run(const char *story)
 {
 	return strcmp(story, "poll") == 0       ? run_room(false)
 		: strcmp(story, "timer") == 0   ? run_room(true)
 		: strcmp(story, "notice") == 0  ? run_notice()
 		: strcmp(story, "handler") == 0 ? run_handler()
+		: strcmp(story, "child") == 0   ? run_driver()
 						: run_ring();
 }
 

@@ -10,8 +10,6 @@
 #include "analyse/why/stuck/stuck.h"
 
 #define SEEN_MAX 64
-#define LOOK_BACK 1024        /* edges of an object that are searched, from the latest back */
-#define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
 /* The tasks and objects that were seen so far. */
 struct survey {
@@ -75,45 +73,6 @@ static uint32_t follow(struct survey *survey, uint32_t task, uint32_t *waiter, b
 	}
 }
 
-/* When a lane's wait before the one of this row ended; OPEN: there is none, or it isn't known. */
-static int64_t last_turn_of(const struct thrum__model *model, uint32_t lane, uint32_t row)
-{
-	for (int i = 0; i < SUSPENSIONS_BACK && row-- > model->suspensions.first; i++)
-		if (thrum__model_has_row(&model->suspensions, row) &&
-			THRUM__SUSPENSION(model, row, lane) == lane)
-			return THRUM__SUSPENSION(model, row, end);
-	return THRUM__OPEN;
-}
-
-/* Whether a server's loop waits for work until a time that is set, and has a turn then: it had none since the
- * wait for the object began, or signalled that in its last one. */
-static bool has_turn(const struct thrum__model *model, uint32_t server, uint32_t object,
-	uint32_t waiter)
-{
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-	uint32_t lane = thrum__why_last_lane(model, server), row;
-	int64_t since = THRUM__OPEN, turn;
-
-	if (lane == THRUM__NONE)
-		return false;
-	row = thrum__why_resting(model, &model->lanes[lane]);
-	if (!thrum__why_rests_for(model, row, THRUM__REASON_WORK_FOR_A_TIME) &&
-		!thrum__why_rests_for(model, row, THRUM__REASON_OUTSIDE_FOR_A_TIME))
-		return false;
-	turn = last_turn_of(model, lane, row);
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
-		int kind = THRUM__EDGE(model, edge, kind);
-		uint32_t from = THRUM__EDGE(model, edge, from);
-
-		if (kind == THRUM__EDGE_SIGNAL && from == server)
-			return THRUM__EDGE(model, edge, time) >= turn ||
-				THRUM__SUSPENSION(model, row, start) <= since;
-		if (kind == THRUM__EDGE_WAIT && from == waiter && since == THRUM__OPEN)
-			since = THRUM__EDGE(model, edge, time);
-	}
-	return false;
-}
-
 /* Whether all that serve an object, and wait for others, lead on to what may come, as far as is seen here.
  * Further objects for which they wait are looked at next. */
 static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
@@ -131,7 +90,7 @@ static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
 
 		if (!thrum__analyse_task_is_pending(model, servers.task[i]))
 			continue;
-		if (has_turn(model, servers.task[i], object, waiter)) {
+		if (thrum__why_has_turn(model, servers.task[i], object, waiter)) {
 			survey->may_come = true;
 			continue;
 		}

@@ -10,7 +10,6 @@
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
 #define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
-#define TURN_WAITS 3          /* waits of a turn that just began */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
 bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
@@ -129,38 +128,6 @@ static bool is_computing(const struct thrum__search *search, const struct thrum_
 		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
 }
 
-/* Whether a thread is the next of those like it to signal a condition, each one like the others: it has signalled
- * none so far, was told by one to go on, and has hardly done anything since. */
-static bool is_next(const struct thrum__search *search, uint32_t thread, uint32_t object)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, thread, edge_out), waits = 0;
-	bool is_told = false;
-
-	if (thrum__why_is_signaller(search, thread, object))
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
-		uint32_t to = THRUM__EDGE(model, edge, to);
-
-		waits += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
-		is_told = THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
-			thrum__model_has_row(&model->tasks, to) &&
-			thrum__why_is_alike(search, to, object);
-		if (is_told || waits > TURN_WAITS)
-			break;
-	}
-	for (uint32_t i = 0; is_told && i < model->lane_count; i++) {
-		uint32_t other = thrum__why_heir_of(model,
-			thrum__why_task_of_lane(&model->lanes[i]));
-
-		if (thrum__model_has_row(&model->tasks, other) && other != thread &&
-			thrum__why_is_alike(search, other, thread) &&
-			thrum__why_is_signaller(search, other, object))
-			return true;
-	}
-	return false;
-}
-
 /* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
  * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
  * nothing came to the thread from the outside, it computes, or it is its turn. */
@@ -183,7 +150,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 			is_computing(search, lane, thread, object);
 		if (!computes && !is_outside(search, lane, thread))
 			continue;
-		if (is_unasked || (is_new && is_next(search, thread, object)))
+		if (is_unasked || (is_new && thrum__why_is_next(search, thread, object)))
 			return true;
 		if (computes)
 			continue;
