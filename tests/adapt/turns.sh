@@ -12,7 +12,7 @@ done
 wait
 for case in poll timer notice handler child ring; do
 	has "$case" why '^no findings'
-	has "never-$case" why '^(never resolved|waits for the outside)'
+	has "never-$case" why '^(never resolved|lost wake-up|waits for the outside)'
 done
 has poll dump 'suspend +wait for work for a time: poll in wait_for_turn'
 has timer dump 'suspend +wait for work for a time: poll in wait_for_turn'
