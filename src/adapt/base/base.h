@@ -93,8 +93,8 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 void thrum__adapt_label_place(char *to, const char *noun, struct place);
 
 /* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
- * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait. is_timed: it
- * ends at a time that is set. */
+ * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait.
+ * is_timed: it ends at a time that is set. */
 struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside,
 	bool is_timed);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tells whose turn it is to signal an object, if that isn't late: a loop's with a time limit, or a thread's in a
- * ring of threads. */
+/* Tells whose turn it is to signal an object, if that isn't late: a loop's with a time limit, or a thread's
+ * in a ring of threads. */
 #include "analyse/why/blame/blame.h"
 #include "analyse/why/deadlock/lanes.h"
 

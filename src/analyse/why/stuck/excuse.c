@@ -477,8 +477,8 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 	return false;
 }
 
-/* Whether the leaf is a child that runs for as long as it likes: nothing tells that it was asked to end, and who
- * waits for it has no lock that another one needs. */
+/* Whether the leaf is a child that runs for as long as it likes: nothing tells that it was asked to end, and
+ * who waits for it has no lock that another one needs. */
 static bool is_running_child(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	static const char *const words[] = {"process "};

@@ -344,8 +344,8 @@ static bool may_begin(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether the path's leaf is a lock that others took again and again since the wait began, and one has kept it
- * for most of that time: then that it goes to others isn't the cause. */
+/* Whether the path's leaf is a lock that others took again and again since the wait began, and one has kept
+ * it for most of that time: then that it goes to others isn't the cause. */
 static bool is_kept_meanwhile(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
