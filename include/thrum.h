@@ -605,9 +605,13 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 #define THRUM__REASON_WORK "wait for work"
 #define THRUM__REASON_OUTSIDE " outside" /* behind another one: from others than the program */
 #define THRUM__REASON_WORK_OUTSIDE THRUM__REASON_WORK THRUM__REASON_OUTSIDE
+#define THRUM__REASON_FOR_A_TIME " for a time" /* behind one for work: it has a time limit */
+#define THRUM__REASON_WORK_FOR_A_TIME THRUM__REASON_WORK THRUM__REASON_FOR_A_TIME
+#define THRUM__REASON_OUTSIDE_FOR_A_TIME THRUM__REASON_WORK_OUTSIDE THRUM__REASON_FOR_A_TIME
 #define THRUM__REASON_BLOCKED "blocked"
 #define THRUM__REASON_BLOCKED_FOR_A_TIME "blocked for a time"
 #define THRUM__REASON_BLOCKED_OUTSIDE "blocked by the outside"
+#define THRUM__REASON_HANDLER "blocked by the outside: or by a handler" /* of the program's */
 #define THRUM__REASON_SUSPENDED "suspended"
 #define THRUM__REASON_HIBERNATED "hibernated"
 #define THRUM__REASON_DEADLOCKED "deadlocked"

@@ -95,6 +95,7 @@ static const uint16_t own_calls[] = {
 	SYS_socket,
 	SYS_statx,
 	SYS_tgkill,
+	SYS_timerfd_gettime,
 	SYS_uname,
 	SYS_unlinkat,
 #ifdef SYS_mmap2

@@ -289,6 +289,10 @@ bool thrum__model_is_reason(const struct thrum__model *m, uint32_t string, const
 		return false;
 	if (strncmp(text + size, THRUM__REASON_OUTSIDE, strlen(THRUM__REASON_OUTSIDE)) == 0)
 		size += strlen(THRUM__REASON_OUTSIDE);
+	if (strncmp(reason, THRUM__REASON_WORK, strlen(THRUM__REASON_WORK)) == 0 &&
+		strncmp(text + size, THRUM__REASON_FOR_A_TIME, strlen(THRUM__REASON_FOR_A_TIME)) ==
+			0)
+		size += strlen(THRUM__REASON_FOR_A_TIME);
 	return !text[size] || strncmp(text + size, ": ", 2) == 0;
 }
 

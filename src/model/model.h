@@ -479,8 +479,9 @@ int64_t thrum__model_kept_from(const struct thrum__model *, int64_t from, int64_
  */
 const char *thrum__model_string(const struct thrum__model *, uint32_t string, size_t *size);
 
-/* Whether a string is this reason for a suspension, also if it says that the wait is for the outside, and if
- * a place follows, as in "wait for work outside: poll in main". */
+/* Whether a string is this reason for a suspension, also if it says that the wait is for the outside, if
+ * it says that a wait for work has a time limit, and if a place follows, as in "wait for work outside for a
+ * time: poll in main". */
 bool thrum__model_is_reason(const struct thrum__model *, uint32_t string, const char *reason);
 
 /*

@@ -159,6 +159,34 @@ static void the_hold_is_in_the_wait(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Six tasks come while one keeps the lock for 1,500 ms, once. Then each has it for 1 ms. */
+static void one_keeps_it_once(void **state)
+{
+	static char lines[1 << 14];
+	size_t size = sizeof lines,
+	       at = add(lines, 0, size,
+		       "0 create - 1 thread\n0 switch 1\n0 create 1 2 lock\n"
+		       "0 create 1 10 fiber\n1000000 lock 10 2\n",
+		       0, 0, "");
+	struct thrum__model *model;
+	struct thrum__findings findings;
+
+	(void)state;
+	for (unsigned i = 1; i < 7; i++)
+		at = add(lines, at, size,
+			"%1$u000000 create 1 %2$u fiber\n%1$u000000 wait %2$u 2\n", 1 + i, 10 + i,
+			"");
+	at = add(lines, at, size, "%1$u000000 unlock %2$u 2\n%1$u000000 resolve %2$u %2$u\n", 1501,
+		10, "");
+	for (unsigned i = 1; i < 7; i++)
+		at = add_turn(lines, at, size, 1500 + i, 10 + i, 1);
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 0);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 /* Adds a task that comes for a lock, 2 or 3. */
 static size_t add_comer(char *lines, size_t at, size_t size, unsigned ms, unsigned task,
 	const char *lock)
@@ -222,6 +250,7 @@ int main(void)
 		cmocka_unit_test(one_batch_is_meant),
 		cmocka_unit_test(they_wait_for_each_other),
 		cmocka_unit_test(the_hold_is_in_the_wait),
+		cmocka_unit_test(one_keeps_it_once),
 		cmocka_unit_test(locks_alike),
 	};
 

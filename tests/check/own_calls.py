@@ -30,7 +30,8 @@ CALLS = {
     "realloc": "mremap", "renameat": "renameat", "sched_getaffinity": "sched_getaffinity",
     "semctl": "semctl", "sigaction": "rt_sigaction",
     "sigaltstack": "sigaltstack", "sigpending": "rt_sigpending", "sigtimedwait": "rt_sigtimedwait",
-    "stat": "newfstatat", "statx": "statx", "strdup": "brk mmap mprotect", "unlinkat": "unlinkat",
+    "stat": "newfstatat", "statx": "statx", "strdup": "brk mmap mprotect",
+    "timerfd_gettime": "timerfd_gettime", "unlinkat": "unlinkat",
 }
 # These make none of their own. The vDSO tells the time, and adjtimex() is left out under a filter.
 NONE = set("""abort adjtimex clock_gettime dl_iterate_phdr dlerror dlsym dlvsym environ fileno gai_strerror getauxval

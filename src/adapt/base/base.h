@@ -93,8 +93,10 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 void thrum__adapt_label_place(char *to, const char *noun, struct place);
 
 /* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
- * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait. */
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside);
+ * one if there are too many callers, or for NULL. is_outside: others than the program may end the wait.
+ * is_timed: it ends at a time that is set. */
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside,
+	bool is_timed);
 
 /* Writes a number. Returns the place behind it. */
 char *thrum__adapt_put_number(char *to, uint64_t);
@@ -516,6 +518,8 @@ void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label
 void thrum__adapt_wait_make(struct wait *, enum thrum_kind, const char *label, const void *caller);
 void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
 extern struct thrum_tag thrum__adapt_outside;
+/* The same; it says so if a signal's handler of the program may be the one that ends the wait. */
+struct thrum_tag *thrum__adapt_handler_reason(void);
 /* Records the wait anew. is_inside: nothing outside of the program ends it. */
 void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
@@ -583,5 +587,7 @@ bool thrum__adapt_may_handle(void);
 /* The C library will call a function of the program in a thread of its own. It counts as a handler from now
  * on. */
 void thrum__adapt_will_call_back(void);
+/* Whether it was asked to. */
+bool thrum__adapt_calls_back(void);
 
 #endif

@@ -71,6 +71,11 @@ bool thrum__adapt_may_interrupt(void)
 /* When handlers that may end a wait were sought last. 0: they have to be sought again. */
 static _Atomic int64_t sought;
 
+bool thrum__adapt_calls_back(void)
+{
+	return atomic_load_explicit(&calls_back, memory_order_relaxed);
+}
+
 void thrum__adapt_will_call_back(void)
 {
 	atomic_store(&calls_back, true);

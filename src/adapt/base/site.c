@@ -169,40 +169,43 @@ void thrum__adapt_label_place(char *to, const char *noun, struct place place)
 
 /* ---- Reasons ----------------------------------------------------------------------------------- */
 
+#define REASON_MAX 56 /* of the words, without the place */
 #define REASONS 512u
 
 static struct reason {
-	_Atomic uintptr_t key; /* the caller, and whether it is for the outside; 0: it is free */
+	_Atomic uintptr_t key; /* the caller and the sort; 0: it is free */
 	_Atomic bool is_made;
 	struct thrum_tag tag;
-	char text[PLACE_MAX];
+	char text[REASON_MAX + 1 + PLACE_MAX];
 } reasons[REASONS];
 
 /* A call with _FORTIFY_SOURCE, such as __poll_chk, has the name of the one for which it stands. */
 static void make_reason(struct reason *reason, const char *call, const void *caller,
-	bool is_outside)
+	const char *sort)
 {
-	char noun[PLACE_MAX / 2];
-	const char *end = noun + sizeof noun - 5; /* less " in" and a NUL */
+	const char *end = reason->text + REASON_MAX;
 	size_t size;
-	char *to = put_text(noun, end,
-		is_outside ? THRUM__REASON_WORK_OUTSIDE : THRUM__REASON_WORK);
+	char *to = put_text(reason->text, end, sort);
 
 	to = put_text(to, end, ": ");
 	call += call[0] == '_' ? 2 : 0;
 	size = strcspn(call, "_");
 	to = put_text(to, size < (size_t)(end - to) ? to + size : end, call);
-	memcpy(to, " in", 4);
-	thrum__adapt_label(reason->text, noun, caller);
+	*to++ = ' ';
+	thrum__adapt_label(to, "in", caller);
 	reason->tag = (struct thrum_tag)THRUM__TAG(reason->text);
 	atomic_store_explicit(&reason->is_made, true, memory_order_release);
 }
 
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside)
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside,
+	bool is_timed)
 {
-	static struct thrum_tag outside = THRUM__TAG(THRUM__REASON_WORK_OUTSIDE);
-	struct thrum_tag *usual = is_outside ? &outside : THRUM_WAIT_FOR_WORK;
-	uintptr_t bits = (uintptr_t)caller << 1 | is_outside;
+	static struct thrum_tag usuals[] = {THRUM__TAG(THRUM__REASON_WORK),
+		THRUM__TAG(THRUM__REASON_WORK_OUTSIDE), THRUM__TAG(THRUM__REASON_WORK_FOR_A_TIME),
+		THRUM__TAG(THRUM__REASON_OUTSIDE_FOR_A_TIME)};
+	unsigned sort = (unsigned)is_outside | (unsigned)is_timed << 1;
+	struct thrum_tag *usual = sort == 0 ? THRUM_WAIT_FOR_WORK : &usuals[sort];
+	uintptr_t bits = (uintptr_t)caller << 2 | sort;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;
 
 	for (int i = 0; caller && i < TRIES; i++) {
@@ -210,7 +213,7 @@ struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller,
 		uintptr_t known = atomic_load_explicit(&reason->key, memory_order_relaxed);
 
 		if (!known && atomic_compare_exchange_strong(&reason->key, &known, bits)) {
-			make_reason(reason, call, caller, is_outside);
+			make_reason(reason, call, caller, usuals[sort].name);
 			return &reason->tag;
 		}
 		/* Until another thread has made it: the usual one. */

@@ -16,6 +16,13 @@ static struct thrum_tag blocked_for = THRUM__TAG(THRUM__REASON_BLOCKED_FOR_A_TIM
 /* Something outside of the program may end it at any time, so it is never a deadlock. */
 struct thrum_tag thrum__adapt_outside = THRUM__TAG(THRUM__REASON_BLOCKED_OUTSIDE);
 
+struct thrum_tag *thrum__adapt_handler_reason(void)
+{
+	static struct thrum_tag handler = THRUM__TAG(THRUM__REASON_HANDLER);
+
+	return thrum__adapt_may_handle() ? &handler : &thrum__adapt_outside;
+}
+
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
 static __thread struct pause *current __attribute__((tls_model("initial-exec")));
@@ -141,7 +148,8 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 void thrum__adapt_wait_with_others(struct wait *wait, struct object *object, const void *address,
 	const void *caller)
 {
-	begin_wait(wait, object, address, caller, &thrum__adapt_outside);
+	begin_wait(wait, object, address, caller,
+		thrum__adapt_calls_back() ? thrum__adapt_handler_reason() : &thrum__adapt_outside);
 }
 
 void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *tokens,
@@ -320,7 +328,8 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 		atomic_fetch_sub(watch_of(semaphore), 1);
 	if (object && !is_timed)
 		thrum__adapt_permits_circle(semaphore, caller);
-	if (is_timed || (is_own(semaphore) && !may_handler_post(semaphore)))
+	if (is_timed ||
+		(is_own(semaphore) && !thrum__adapt_calls_back() && !may_handler_post(semaphore)))
 		thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
 	else
 		thrum__adapt_wait_with_others(wait, object, semaphore, caller);

@@ -229,7 +229,7 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum si
 	if (object)
 		thrum__adapt_wait_pipe(blocked, object,
 			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
-			&thrum__adapt_outside);
+			writes ? &thrum__adapt_outside : thrum__adapt_handler_reason());
 	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, side);
 
 	if (object && !is_own)

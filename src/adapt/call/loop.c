@@ -67,6 +67,13 @@ static bool polls_pipes(const struct pollfd *fds, nfds_t count)
 	return has_pipe;
 }
 
+/* Notes who may end the wait for a descriptor. */
+static void note_descriptor(struct looking *looking, int fd)
+{
+	looking->is_outside |= !looking->is_outside && thrum__adapt_is_outside(fd);
+	looking->is_timed |= !looking->is_timed && thrum__adapt_timer_is_armed(fd);
+}
+
 /* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
  * for that. Else NULL. */
 static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
@@ -77,8 +84,8 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 
 	looking->polled = fds;
 	looking->count = count;
-	for (nfds_t i = 0; fds && i < count && !looking->is_outside; i++)
-		looking->is_outside = thrum__adapt_is_outside(fds[i].fd);
+	for (nfds_t i = 0; fds && i < count; i++)
+		note_descriptor(looking, fds[i].fd);
 	if (UNLIKELY(thrum__adapt_is_told))
 		return NULL;
 	is_loop = count > 0 && is_endless && fds && is_on(ADAPTER_BLOCK);
@@ -112,9 +119,9 @@ static bool is_in(const fd_set *set, int fd)
 static NOINLINE struct object *selected(struct looking *looking, int count, const fd_set *read,
 	const fd_set *write, const fd_set *other)
 {
-	for (int i = 0; i < count && i < FD_SETSIZE && !looking->is_outside; i++)
-		looking->is_outside = (is_in(read, i) || is_in(write, i) || is_in(other, i)) &&
-			thrum__adapt_is_outside(i);
+	for (int i = 0; i < count && i < FD_SETSIZE; i++)
+		if (is_in(read, i) || is_in(write, i) || is_in(other, i))
+			note_descriptor(looking, i);
 	return NULL;
 }
 
@@ -180,7 +187,7 @@ static void wait_for_line(const struct looking *looking)
 static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
 	int socket)
 {
-	bool is_outside;
+	bool is_outside, is_timed;
 
 	if (!waits || !is_chosen(ADAPTER_LOOP))
 		return false;
@@ -196,9 +203,10 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	is_outside = looking->is_outside ||
 		(looking->epoll >= 0 && thrum__adapt_epoll_is_outside(looking->epoll)) ||
 		thrum__adapt_may_handle();
+	is_timed = looking->is_timed || (looking->epoll >= 0 && thrum__adapt_timers_are_armed());
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
-			thrum__adapt_work_reason(call, NULL, is_outside));
+			thrum__adapt_work_reason(call, NULL, is_outside, is_timed));
 	else if (looking->stream >= 0)
 		wait_for_line(looking);
 	else if (socket >= 0)
@@ -206,7 +214,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	else
 		thrum__adapt_pause(&looking->wait->pause,
 			thrum__adapt_work_reason(call, looking->epoll < 0 ? looking->caller : NULL,
-				is_outside));
+				is_outside, is_timed));
 	return true;
 }
 
@@ -238,6 +246,7 @@ static int left_of(int limit, uint64_t began)
 		bool is_recorded = false; \
 		{ \
 			LOOKING(epoll) \
+			looking.is_timed = timeout != NULL; \
 			is_recorded = begin(&looking, #name, waits, object, socket); \
 			result = real_##name(caller) arguments; \
 		} \
@@ -286,6 +295,7 @@ static int left_of(int limit, uint64_t began)
 		{ \
 			LOOKING(epoll) \
 			looking.is_endless = limit < 0; \
+			looking.is_timed = limit > 0; \
 			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
 			bool looks = is_recorded && limit < 0 && \
 				(!wait.source || wait.ends_source) && \

@@ -335,6 +335,10 @@ bool thrum__adapt_is_timer(int fd);
 void thrum__adapt_timer_came(int fd);
 /* Whether it isn't armed, so that only this program lets it expire. */
 bool thrum__adapt_timer_is_unarmed(int fd);
+/* Whether a descriptor is a timer that is still to come. Keeps errno. */
+bool thrum__adapt_timer_is_armed(int fd);
+/* Whether one of them is. */
+bool thrum__adapt_timers_are_armed(void);
 /* Whether it came again and again, and for far longer than ever before isn't armed, while all other timers
  * that are armed come. Sets *age to the ns since it came last. */
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);

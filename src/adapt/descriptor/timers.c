@@ -214,6 +214,30 @@ bool thrum__adapt_timer_is_unarmed(int fd)
 		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
 }
 
+bool thrum__adapt_timer_is_armed(int fd)
+{
+	struct itimerspec time;
+	int error = errno;
+	bool is_armed = thrum__adapt_is_timer(fd) && !is_limited() &&
+		atomic_load_explicit(&place_of(fd)->is_armed, memory_order_relaxed) &&
+		timerfd_gettime(fd, &time) == 0 &&
+		(time.it_value.tv_sec != 0 || time.it_value.tv_nsec != 0);
+
+	errno = error;
+	return is_armed;
+}
+
+bool thrum__adapt_timers_are_armed(void)
+{
+	for (unsigned i = 0; thrum__adapt_has_timers() && i < TIMERS; i++) {
+		int fd = atomic_load_explicit(&timers[i].fd, memory_order_relaxed) - 1;
+
+		if (fd >= 0 && thrum__adapt_timer_is_armed(fd))
+			return true;
+	}
+	return false;
+}
+
 /* Whether all other timers that are armed have come again and again since then. */
 static bool others_come(const struct timer *timer, int64_t since)
 {

@@ -214,7 +214,7 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 	drop_lock(lock, "mutex");
 	if (object)
 		atomic_store(&object->count, 0);
-	if (shares && !is_timed)
+	if ((shares || thrum__adapt_calls_back()) && !is_timed)
 		thrum__adapt_wait_with_others(&c->wait, object, is_watched ? lock : condition,
 			caller);
 	else

@@ -345,6 +345,15 @@ static void show_lock(const struct contention *c, const struct busy *busy, const
 	finding->steps[1].until = end_of(c, busy->longest);
 }
 
+/* Whether somebody just kept the lock once: without that there is no busy time to tell of. */
+static bool is_single_hold(const struct busy *busy, const struct sort *sort)
+{
+	int64_t from = sort->from > busy->from ? sort->from : busy->from;
+	int64_t to = sort->to < busy->to ? sort->to : busy->to;
+
+	return (busy->to - busy->from) - (to - from) < BUSY_MIN;
+}
+
 /* Locks that are alike share a finding, which tells of the one with the longest wait. */
 static void add_finding(const struct contention *c, const struct busy *busy)
 {
@@ -354,7 +363,7 @@ static void add_finding(const struct contention *c, const struct busy *busy)
 	struct thrum__finding *finding;
 	int certainty;
 
-	if (sort.task == THRUM__NONE || is_explained(c, busy) ||
+	if (sort.task == THRUM__NONE || is_single_hold(busy, &sort) || is_explained(c, busy) ||
 		(is_semaphore(c) && !is_hogged(c, busy, &sort)))
 		return;
 	certainty = thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE,

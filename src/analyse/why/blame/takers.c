@@ -30,8 +30,7 @@ static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
 		: THRUM__NONE;
 }
 
-/* Whether a task has signalled a condition like this one. */
-static bool is_signaller(const struct thrum__search *search, uint32_t task, uint32_t condition)
+bool thrum__why_is_signaller(const struct thrum__search *search, uint32_t task, uint32_t condition)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
@@ -58,7 +57,7 @@ static bool is_other(const struct thrum__search *search, const struct thrum__why
 	return waits.count == 0 ||
 		(waits.waits[0].on != link->wait.on &&
 			(!thrum__why_is_alike(search, link->wait.on, waits.waits[0].on) ||
-				is_signaller(search, task, link->wait.on)));
+				thrum__why_is_signaller(search, task, link->wait.on)));
 }
 
 static bool has_step(const struct thrum__finding *finding, uint32_t task)

@@ -211,6 +211,23 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
 	return false;
 }
 
+/* Whether the leaf is a child that runs for as long as it likes: nothing tells that it was asked to end, and
+ * who waits for it has no lock that another one needs. */
+static bool is_running_child(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	static const char *const words[] = {"process "};
+	const struct thrum__analyse_graph *graph = &search->graph;
+
+	if (path->length == 0 || !thrum__why_begins_with(search->model, path->leaf, words, 1) ||
+		strchr(thrum__model_task_name(search->model, path->leaf, NULL), ','))
+		return false;
+	for (uint32_t i = 0; i < graph->lock_count; i++)
+		for (uint32_t k = 0; k < graph->locks[i].count; k++)
+			if (graph->locks[i].holds[k].task == thrum__why_path_last(path)->task)
+				return false;
+	return true;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, or that keeps a lock, shows that it should come. */
 static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path *path)
@@ -391,7 +408,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&
 		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
-	return is_at_work(search, leaf) ||
+	return is_at_work(search, leaf) || is_running_child(search, path) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&

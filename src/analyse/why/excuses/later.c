@@ -90,6 +90,10 @@ static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
 
 		if (!thrum__analyse_task_is_pending(model, servers.task[i]))
 			continue;
+		if (thrum__why_has_turn(model, servers.task[i], object, waiter)) {
+			survey->may_come = true;
+			continue;
+		}
 		further = follow(survey, servers.task[i], &last, &is_over);
 		if (further == THRUM__NONE && !is_over)
 			return false;

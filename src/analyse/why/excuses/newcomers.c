@@ -158,7 +158,7 @@ static bool is_computing(const struct thrum__search *search, const struct thrum_
 
 /* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
  * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
- * nothing came to the thread from the outside, or it computes. */
+ * nothing came to the thread from the outside, it computes, or it is its turn. */
 static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
 {
 	const struct thrum__model *model = search->model;
@@ -169,17 +169,19 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		bool computes;
 
 		if (!thrum__analyse_task_is_pending(model, thread))
 			continue;
 		/* A barrier tells who is missing. */
-		if (is_unasked && !thrum__why_is_barrier(model, object) &&
-			is_computing(search, lane, thread, object))
-			return true;
-		if (!is_outside(search, lane, thread))
+		computes = !thrum__why_is_barrier(model, object) &&
+			is_computing(search, lane, thread, object);
+		if (!computes && !is_outside(search, lane, thread))
 			continue;
-		if (is_unasked)
+		if (is_unasked || (is_new && thrum__why_is_next(search, thread, object)))
 			return true;
+		if (computes)
+			continue;
 		if (is_new ? thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				     THRUM__REASON_BLOCKED_OUTSIDE) &&
 					!has_heard(model, lane)

@@ -57,14 +57,44 @@ static bool ends_at_open_pipe(const struct thrum__model *model, const struct thr
 	return last && is_open_link(model, last) && !thrum__why_is_seen(model, path->victim);
 }
 
+/* Whether the last wait of a path began while the program had a handler that may end it. */
+static bool rests_for_handler(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t lane = last && !last->is_served ? thrum__why_last_lane(model, last->task)
+						 : THRUM__NONE;
+
+	return lane != THRUM__NONE &&
+		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
+			THRUM__REASON_HANDLER);
+}
+
+/* Whether the last one that signalled an object was a thread that nobody in the program made, and has ended:
+ * the C library makes one for each notice, and will make the next. */
+static bool is_signalled_by_notice(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t task = thrum__why_actor(model,
+		thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL));
+
+	return THRUM__TASK(model, object, kind) != THRUM_KIND_STREAM && task != THRUM__NONE &&
+		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+		THRUM__TASK(model, task, creator) == THRUM__NONE &&
+		!thrum__analyse_task_is_pending(model, task);
+}
+
 bool thrum__why_ends_at_handler(const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
 	uint32_t signal;
 
-	return ends_at_open_pipe(model, path, &signal) && signal != THRUM__NONE &&
-		was_at_rest(model, THRUM__EDGE(model, signal, from),
-			THRUM__EDGE(model, signal, time));
+	if (rests_for_handler(model, path) && is_signalled_by_notice(model, path->leaf))
+		return true;
+	if (!ends_at_open_pipe(model, path, &signal))
+		return false;
+	if (signal == THRUM__NONE)
+		return rests_for_handler(model, path);
+	return was_at_rest(model, THRUM__EDGE(model, signal, from),
+		THRUM__EDGE(model, signal, time));
 }
 
 bool thrum__why_is_unused_pipe(const struct thrum__model *model, const struct thrum__why_path *path)

@@ -344,15 +344,39 @@ static bool may_begin(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether nobody knows how long the path's leaf takes: a child's program may be another one than before, and
- * a handler's signal may come late. */
+/* Whether the path's leaf is a lock that others took again and again since the wait began, and one has kept
+ * it for most of that time: then that it goes to others isn't the cause. */
+static bool is_kept_meanwhile(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+	int64_t taken;
+
+	if (!last || !lock || lock->count != 1 || lock->busy <= last->wait.since ||
+		!thrum__model_has_row(&model->edges, lock->holds[0].edge))
+		return false;
+	taken = THRUM__EDGE(model, lock->holds[0].edge, time);
+	return model->end - taken > taken - last->wait.since;
+}
+
+/* Whether others tell how long a task takes, and its peers don't: a child's program may be another one than
+ * before, and who reads slowly makes room late, however fast writes were before. */
+static bool is_up_to_others(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"process ", "write to "};
+
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
+/* Whether nobody knows how long the path's leaf takes. A handler's signal may come late. */
 static bool may_take_long(const struct thrum__search *search, const struct thrum__why_path *path)
 {
-	static const char *const words[] = {"process "};
-
-	return thrum__why_begins_with(search->model, path->leaf, words, 1) ||
-		thrum__why_is_unused_pipe(search->model, path) || is_served_by_busy(search, path) ||
-		may_begin(search->model, path->leaf);
+	return is_up_to_others(search->model, path->leaf) ||
+		thrum__why_is_unused_pipe(search->model, path) || is_kept_meanwhile(search, path) ||
+		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
 }
 
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
@@ -384,9 +408,11 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
 			thrum__why_holds_up_loop(search->model, path->leaf)))
 		evidence = THRUM__EVIDENCE_WEAK;
-	return evidence == THRUM__EVIDENCE_NONE    ? -1
-		: evidence == THRUM__EVIDENCE_WEAK ? THRUM__POSSIBLE
-						   : THRUM__LIKELY;
+	if (evidence == THRUM__EVIDENCE_NONE)
+		return -1;
+	return evidence == THRUM__EVIDENCE_WEAK || is_up_to_others(search->model, path->leaf)
+		? THRUM__POSSIBLE
+		: THRUM__LIKELY;
 }
 
 /* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
