@@ -48,7 +48,7 @@ for case in early unwoken again late; do
 done
 
 # Loops that nobody tells to end, or that ended, and timers and listeners that the wrong call stopped.
-for case in join ended timer closed; do
+for case in join ended timer closed active; do
 	soon "left-$case" "$programs/event_left" "$case"
 	soon "fine-left-$case" "$programs/event_left" "$case" fine
 done
@@ -59,8 +59,10 @@ has left-join why '\[.*((join|ask)_loop|main|event_left\+0x)'
 has left-ended why '(on_job|event_left\+0x).*: Waits for .run of a loop, as its dispatch has returned in'
 has left-ended why 'returned in (run_loop|event_left\+0x)'
 has left-timer why "timer (on_beat|event_left\+0x[0-9a-f]+), stopped before it came by (on_answer|event_left\+0x)"
+place='(main|await_news|event_left\+0x[0-9a-f]+)'
+has left-active why "Waits for .event for the loop of $place.*by the event_active in (tell_news|event_left\+0x)"
 has left-closed why 'socket [0-9]+, not accepted since evconnlistener_disable in (on_visitor|event_left\+0x)'
-for case in join ended timer closed; do
+for case in join ended timer closed active; do
 	has "fine-left-$case" why '^no findings'
 done
 

@@ -46,6 +46,10 @@ struct cell *thrum__adapt_event_cell(const struct event *);
 
 /* The event was added to a loop, which may not run any more. */
 void thrum__adapt_event_added(thrum_task event, const struct event_base *);
+/* The program makes an event active there. Its loop may be another thread's, which doesn't hear of it. */
+void thrum__adapt_event_activates(struct event *, int what, const void *caller);
+/* An event has its turn, or is about to be taken out or freed. */
+void thrum__adapt_event_ran(const struct event *);
 
 /* ---- watermark.c ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Loops of libevent that a break didn't end: it came before the loop began, which forgets it, or from a
- * thread that doesn't wake the loop, as libevent wasn't told of threads. And loops that returned: an event
- * that is added then waits for a task that ends once the loop runs again.
+ * thread that doesn't wake the loop, as libevent wasn't told of threads. Nor does an event wake the loop then
+ * that another thread made active. And loops that returned: an event that is added then waits for a task
+ * that ends once the loop runs again.
  */
 #define _GNU_SOURCE
 #include "adapt/event/event.h"
@@ -10,14 +11,20 @@
 #include "port/port.h"
 
 #include <event2/event.h>
+#include <event2/event_compat.h>
+#include <event2/event_struct.h>
+#include <event2/thread.h>
 
-#define BREAKS 16u /* of several loops with one place, the latest is known */
-#define LEFT 16u   /* further loops that returned are not known */
+#define BREAKS 16u              /* of several loops with one place, the latest is known */
+#define LEFT 16u                /* further loops that returned are not known */
+#define LONG INT64_C(500000000) /* ns for which an event is active, and its loop waits */
 
 REAL(event_base_loop)
 REAL(event_base_dispatch)
 REAL(event_base_loopbreak)
 REAL(event_base_free)
+REAL(event_pending)
+REAL(evthread_set_lock_callbacks)
 
 /* The loop that the calling thread runs, and the places at which it was run, and broken before. */
 static __thread struct run {
@@ -43,6 +50,79 @@ static const void *breaker_of(const struct event_base *base)
 
 	return atomic_load(&one->base) == base ? caller : NULL;
 }
+
+/* ---- Events that another thread made active --------------------------------------------------- */
+
+/* The latest one, by loop. */
+static struct active {
+	struct event_base *_Atomic base;
+	struct event *_Atomic event; /* NULL: it has run, or is no more */
+	const void *_Atomic caller;
+	_Atomic short what;
+	_Atomic int64_t at;
+	_Atomic uint64_t task; /* that was told, or NONE */
+} actives[BREAKS];
+static _Atomic bool has_actives;   /* there ever was one */
+static _Atomic bool knows_threads; /* libevent wakes its loops itself */
+
+static struct active *active_of(const struct event_base *base)
+{
+	return &actives[((uintptr_t)base >> 4 ^ (uintptr_t)base >> 10) % BREAKS];
+}
+
+/* The thread waits in its loop, which nobody woke as libevent wasn't told of threads. */
+static void look_for_active(void)
+{
+	struct active *one = active_of(thread.base);
+	struct event *event = atomic_load(&one->event);
+	char label[2 * PLACE_MAX + 60];
+
+	if (!thread.base || !event || atomic_load(&one->base) != thread.base ||
+		atomic_load(&one->task) || rough_time() - atomic_load(&one->at) < LONG ||
+		!real_event_pending(NULL)(event, atomic_load(&one->what), NULL))
+		return;
+	thrum__adapt_label(label, "event for the loop of", thread.runner);
+	thrum__adapt_label(label + strlen(label), ", which wasn't woken by the event_active in",
+		atomic_load(&one->caller));
+	atomic_store(&one->task,
+		thrum__adapt_look_tell(label, atomic_load(&one->caller), thrum_task_current()));
+}
+
+STAND_IN int evthread_set_lock_callbacks(const struct evthread_lock_callbacks *callbacks)
+{
+	atomic_store(&knows_threads, true);
+	return real_evthread_set_lock_callbacks(CALLER)(callbacks);
+}
+
+void thrum__adapt_event_activates(struct event *event, int what, const void *caller)
+{
+	struct event_base *base = event->ev_base;
+	struct active *one = active_of(base);
+
+	if (thread.base == base || atomic_load(&knows_threads))
+		return;
+	atomic_store_explicit(&has_actives, true, memory_order_relaxed);
+	atomic_store(&one->event, NULL);
+	resolve_told(&one->task);
+	atomic_store(&one->base, base);
+	atomic_store(&one->what, (short)what);
+	atomic_store(&one->caller, caller);
+	atomic_store(&one->at, rough_time());
+	atomic_store(&one->event, event);
+}
+
+void thrum__adapt_event_ran(const struct event *event)
+{
+	/* A copy of an event may have run, and the event be no more: it isn't looked at. */
+	for (unsigned i = 0; i < BREAKS && atomic_load_explicit(&has_actives, memory_order_relaxed);
+		i++)
+		if (atomic_load(&actives[i].event) == event) {
+			atomic_store(&actives[i].event, NULL);
+			resolve_told(&actives[i].task);
+		}
+}
+
+/* ---- Loops that were broken, or have returned -------------------------------------------------- */
 
 /* Loops that have returned, and that nobody runs. */
 static struct left {
@@ -127,6 +207,9 @@ static struct run begin_loop(struct event_base *base, const void *caller)
 {
 	struct run outer = thread;
 
+	/* Another thread may make events active while the loop waits. */
+	if (!atomic_load(&knows_threads) && !thrum__adapt_process_is_single(own_pid()))
+		thrum__adapt_looks_active = look_for_active;
 	thread = (struct run){base, caller, breaker_of(base)};
 	forget(base);
 	come_back(base);
@@ -142,6 +225,7 @@ static void end_loop(const struct run *outer, bool is_whole)
 		leave(thread.base, thread.runner);
 	thread = *outer;
 	thrum__adapt_broken_tells = thread.base ? tell : NULL;
+	thrum__adapt_looks_active = NULL;
 }
 
 #define LOOP(name, is_whole, parameters, arguments) \

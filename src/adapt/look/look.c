@@ -17,6 +17,7 @@ __thread thrum_task (*thrum__adapt_broken_tells)(void);
 __thread const void *thrum__adapt_loop_runner;
 __thread bool thrum__adapt_is_told;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
+__thread void (*thrum__adapt_looks_active)(void);
 
 static bool has_cause(const struct looking *looking)
 {
@@ -52,6 +53,8 @@ static thrum_task look_for_left(const struct looking *looking)
 		told = thrum__adapt_unsent_look(looking);
 	if (!told && thrum__adapt_has_removed())
 		told = thrum__adapt_removed_look(looking);
+	if (thrum__adapt_looks_active)
+		thrum__adapt_looks_active();
 	if (thrum__adapt_loop_tells && atomic_load(&thrum__adapt_looks_gone))
 		atomic_load (&thrum__adapt_looks_gone)(looking);
 	return told;

@@ -64,11 +64,14 @@ bool thrum__adapt_look_aside(struct looking *);
 bool thrum__adapt_has_removed(void);
 /* Looks for sources of the loop that are gone. NULL: there are none. */
 extern void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
-/* Whether there may be data or a rest that nobody takes, or a source that is gone: see removed.c and
- * unsent.c. */
+/* Looks for an event that doesn't wake the calling thread's loop; or NULL. */
+extern __thread void (*thrum__adapt_looks_active)(void) __attribute__((tls_model("initial-exec")));
+/* Whether there may be data or a rest that nobody takes, a source that is gone, or an event that wakes
+ * nobody: see removed.c and unsent.c. */
 static inline bool thrum__adapt_has_left(void)
 {
 	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed() ||
+		thrum__adapt_looks_active ||
 		(thrum__adapt_loop_tells &&
 			atomic_load_explicit(&thrum__adapt_looks_gone, memory_order_relaxed));
 }
@@ -215,6 +218,8 @@ void thrum__adapt_rearm_wait(struct wait *, int fd, const void *caller);
 void thrum__adapt_loop_timer_came(const void *timer, const void *callback);
 void thrum__adapt_loop_timer_started(const void *timer);
 void thrum__adapt_loop_timer_stopped(const void *timer, const void *caller);
+/* It was to be started again there, but has no interval, so that nothing happened. */
+void thrum__adapt_loop_timer_vain(const void *timer, const void *caller);
 void thrum__adapt_loop_timer_gone(const void *timer);
 /* The calling thread waits in its loop, and nothing can come. Makes a task for a timer that was stopped just
  * before, or returns NONE. */

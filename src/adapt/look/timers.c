@@ -3,7 +3,8 @@
  * Timers of a library's loop that come again and again. If such a timer is stopped before it comes, and the
  * loop then waits for ever, since all threads of the process wait for each other, the stop may have been
  * meant for another timer. It has to be in the loop's last turn: a timer that was stopped earlier is no
- * longer needed, as far as is known.
+ * longer needed, as far as is known. A call that starts a timer again, but can't as no interval is set, does
+ * nothing: that is told whenever it was.
  */
 #include <string.h>
 
@@ -17,6 +18,7 @@ static struct timer {
 	const void *_Atomic callback;
 	const void *_Atomic stopper; /* NULL: it may come */
 	_Atomic uint32_t came;
+	_Atomic bool is_vain;          /* the stopper was to start it again */
 	struct thread *_Atomic thread; /* that stopped it, */
 	_Atomic uint32_t turn;         /* in this turn of its loop */
 } timers[TIMERS];
@@ -64,6 +66,18 @@ void thrum__adapt_loop_timer_stopped(const void *timer, const void *caller)
 		return;
 	atomic_store(&one->thread, thrum__adapt_self);
 	atomic_store(&one->turn, thrum__adapt_loops_of(thrum__adapt_self));
+	atomic_store(&one->is_vain, false);
+	atomic_store(&one->stopper, caller);
+}
+
+void thrum__adapt_loop_timer_vain(const void *timer, const void *caller)
+{
+	struct timer *one = find(timer);
+
+	if (!one)
+		return;
+	atomic_store(&one->thread, thrum__adapt_self);
+	atomic_store(&one->is_vain, true);
 	atomic_store(&one->stopper, caller);
 }
 
@@ -75,17 +89,18 @@ void thrum__adapt_loop_timer_gone(const void *timer)
 		atomic_store(&one->timer, NULL);
 }
 
-/* Whether it was stopped in the turn before this wait. */
+/* Whether it was stopped in the turn before this wait, or started in vain. */
 static bool is_of_last_turn(const struct timer *one)
 {
 	return atomic_load(&one->timer) && atomic_load(&one->stopper) && thrum__adapt_self &&
 		atomic_load(&one->thread) == thrum__adapt_self &&
-		thrum__adapt_loops_of(thrum__adapt_self) - atomic_load(&one->turn) <= 1;
+		(atomic_load(&one->is_vain) ||
+			thrum__adapt_loops_of(thrum__adapt_self) - atomic_load(&one->turn) <= 1);
 }
 
 thrum_task thrum__adapt_timers_tell(void)
 {
-	char label[2 * PLACE_MAX + 40];
+	char label[2 * PLACE_MAX + 60];
 	const struct timer *found = NULL;
 
 	for (unsigned i = 0; i < TIMERS; i++)
@@ -97,7 +112,9 @@ thrum_task thrum__adapt_timers_tell(void)
 	if (!found)
 		return THRUM_TASK_NONE;
 	thrum__adapt_label(label, "timer", atomic_load(&found->callback));
-	thrum__adapt_label(label + strlen(label), ", stopped before it came by",
+	thrum__adapt_label(label + strlen(label),
+		atomic_load(&found->is_vain) ? ", without a repeat when started again in"
+					     : ", stopped before it came by",
 		atomic_load(&found->stopper));
 	return thrum__adapt_missing(label, atomic_load(&found->stopper));
 }

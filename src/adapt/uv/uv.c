@@ -270,6 +270,9 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 	if (result == 0 && repeat > 0 && thrum__adapt_uv_begin(CALLER)) {
 		tell_due(handle, repeat);
 		thrum__adapt_loop_timer_started(handle);
+	} else if (result == 0 && repeat == 0 && thrum__adapt_uv_begin(CALLER) &&
+		!real_uv_is_active(CALLER)(AS_HANDLE(handle))) {
+		thrum__adapt_loop_timer_vain(handle, thrum__adapt_caller(CALLER));
 	}
 	return result;
 }

@@ -3,12 +3,14 @@
  * Loops of libevent that nobody tells to end, or that ended by themselves, and timers and listeners that the
  * wrong call stopped. "join": a thread joins one whose loop waits for data of two sockets. "ended": a loop
  * returned before its event was added. "timer": the answer to a beat stops the beat. "closed": a listener is
- * disabled, and not enabled again. With a second argument nothing is forgotten: these are healthy. It knows
+ * disabled, and not enabled again. "active": a thread makes an event active, and libevent doesn't know that
+ * there are threads. With a second argument nothing is forgotten: these are healthy. It knows
  * nothing of thrum. Where it hangs, SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <event2/thread.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -184,12 +186,49 @@ static int keep_door(void)
 	return 0;
 }
 
+static void on_news(evutil_socket_t fd, short what, void *argument)
+{
+	(void)fd, (void)what, (void)argument;
+	pthread_mutex_lock(&mutex);
+	is_done = true;
+	pthread_cond_signal(&done);
+	pthread_mutex_unlock(&mutex);
+	event_base_loopbreak(base);
+}
+
+static void *tell_news(void *news)
+{
+	usleep(50000);
+	event_active(news, EV_READ, 0);
+	pthread_mutex_lock(&mutex);
+	while (!is_done)
+		pthread_cond_wait(&done, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static int await_news(void)
+{
+	struct event *news = event_new(base, -1, EV_READ | EV_PERSIST, on_news, NULL);
+	pthread_t thread;
+
+	limit = event_new(base, -1, 0, on_limit, NULL);
+	event_add(limit, &later);
+	event_add(news, NULL);
+	pthread_create(&thread, NULL, tell_news, news);
+	event_base_dispatch(base);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	const char *how = count > 1 ? arguments[1] : "";
 
 	is_fine = count > 2;
 	alarm(3);
+	if (is_fine && strcmp(how, "active") == 0)
+		evthread_use_pthreads();
 	base = event_base_new();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others) != 0)
@@ -198,5 +237,6 @@ int main(int count, char **arguments)
 		: strcmp(how, "ended") == 0  ? ask_loop()
 		: strcmp(how, "timer") == 0  ? beat_on()
 		: strcmp(how, "closed") == 0 ? keep_door()
+		: strcmp(how, "active") == 0 ? await_news()
 					     : 2;
 }

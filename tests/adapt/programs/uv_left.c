@@ -2,8 +2,8 @@
 /*
  * A loop of libuv that has nothing left to do, while a thread needs it. "stopped": the callback for reading
  * stops that, and the loop returns; a thread goes on to write, and is joined. "timer": the answer to a beat
- * stops the beat. With a second argument nothing is forgotten: these are healthy. It knows nothing of thrum.
- * Where it hangs, SIGALRM ends it.
+ * stops the beat. "again": a beat starts the timer again, which has no interval. With a second argument
+ * nothing is forgotten: these are healthy. It knows nothing of thrum. Where it hangs, SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,7 +18,7 @@
 static uv_pipe_t pipe_handle;
 static uv_timer_t beat;
 static int ends[2], beats;
-static bool is_fine;
+static bool is_fine, starts_again;
 static char buffer[65536];
 
 static void give(uv_handle_t *handle, size_t size, uv_buf_t *to)
@@ -47,9 +47,10 @@ static void *write_much(void *unused)
 
 static void on_beat(uv_timer_t *timer)
 {
-	(void)timer;
 	if (write(ends[0], "b", 1) != 1)
 		_exit(1);
+	if (starts_again)
+		uv_timer_again(timer);
 }
 
 static void on_answer(uv_stream_t *stream, ssize_t size, const uv_buf_t *from)
@@ -58,7 +59,7 @@ static void on_answer(uv_stream_t *stream, ssize_t size, const uv_buf_t *from)
 	if (size < 0) {
 		uv_close((uv_handle_t *)stream, NULL);
 		uv_close((uv_handle_t *)&beat, NULL);
-	} else if (++beats == BEATS / 2 && !is_fine) {
+	} else if (++beats == BEATS / 2 && !is_fine && !starts_again) {
 		uv_timer_stop(&beat);
 	}
 }
@@ -76,10 +77,11 @@ static void *answer(void *unused)
 
 int main(int count, char **arguments)
 {
-	bool is_timer = count > 1 && strcmp(arguments[1], "timer") == 0;
+	bool is_timer = count > 1 && strcmp(arguments[1], "stopped") != 0;
 	pthread_t thread;
 
 	is_fine = count > 2;
+	starts_again = is_timer && strcmp(arguments[1], "again") == 0;
 	alarm(3);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return 1;
@@ -88,7 +90,7 @@ int main(int count, char **arguments)
 	uv_read_start((uv_stream_t *)&pipe_handle, give, is_timer ? on_answer : on_bytes);
 	if (is_timer) {
 		uv_timer_init(uv_default_loop(), &beat);
-		uv_timer_start(&beat, on_beat, 20, 20);
+		uv_timer_start(&beat, on_beat, 20, starts_again && !is_fine ? 0 : 20);
 	}
 	pthread_create(&thread, NULL, is_timer ? answer : write_much, NULL);
 	if (!is_timer)

@@ -369,6 +369,17 @@ struct thrum__why_dropped thrum__why_dropped(struct thrum__search *, uint32_t th
 struct thrum__why_dropped thrum__why_not_sent_again(const struct thrum__search *,
 	const struct thrum__why_link *, const struct thrum__why_servers *);
 
+/* Whether a task did nothing in its last run but end, and look for work under a lock: no act on others, and
+ * no note, such as that a timer is due. */
+bool thrum__why_is_without_effect(const struct thrum__model *, uint32_t task);
+
+/* ---- Questions without an answer (replies.c) ----------------------------------------------------- */
+
+/* For a handle of a connection by which a thread waits: sets *step to the turn of the loop that got the
+ * thread's question and sent nothing, where each question before had its answer. Returns false if there is
+ * none. O(edges of the thread + tasks). */
+bool thrum__why_no_reply(const struct thrum__search *, uint32_t handle, struct thrum__step *step);
+
 /* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
 
 /* If a finding is but possible and its leaf a condition, adds a step for the only thread that once left out a
@@ -377,6 +388,9 @@ void thrum__why_add_skipped(struct thrum__finding *, const struct thrum__search 
 	const struct thrum__why_path *);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
+
+/* Whether no thread goes on by itself: each waits, and none for a time. */
+bool thrum__why_is_all_at_rest(const struct thrum__model *);
 
 /* Whether a task is that of a thread that waits for work, and for no other task, in a loop in which handles
  * have turns. O(tasks). */

@@ -60,9 +60,7 @@ static bool has_begun(const struct thrum__model *model, uint32_t task, uint32_t 
 	return first_made(model, task, run) != THRUM__NONE;
 }
 
-/* Whether a task did nothing in its last run but end, and look for work under a lock: no act on others, and
- * no note, such as that a timer is due. */
-static bool is_without_effect(const struct thrum__model *model, uint32_t task)
+bool thrum__why_is_without_effect(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(model, task, run), edge = THRUM__TASK(model, task, edge_out);
 	uint32_t note = model->notes.count;
@@ -136,7 +134,7 @@ static bool is_dropped(const struct thrum__search *search, const struct thrum__w
 			(THRUM__TASK(model, site->found, state) == THRUM__STATE_FAILED &&
 				is_awaited_by_timer(model, site->found))) &&
 		*thrum__model_task_name(model, site->found, NULL) &&
-		is_without_effect(model, site->found);
+		thrum__why_is_without_effect(model, site->found);
 }
 
 /* The only such request; one that failed comes first. */
@@ -220,12 +218,13 @@ struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *model)
 }
 
 /* The request that ended last for a question: that of the thread which waits for a handle of a connection,
- * and gets no answer. */
+ * and gets no answer. Or the callback that got it and sent nothing: then like is the handle. */
 static struct thrum__why_dropped unanswered(const struct thrum__search *search, uint32_t handle)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
 	struct thrum__awaited awaited;
+	struct thrum__step step;
 
 	for (uint32_t i = THRUM__NONE;
 		(i = thrum__model_next_awaited(model, handle, i)) != THRUM__NONE;) {
@@ -243,9 +242,11 @@ static struct thrum__why_dropped unanswered(const struct thrum__search *search, 
 		const struct thrum__why_site *site = &search->sites[THRUM__TASK(model, task, site)];
 
 		if (site->began >= LIKE_MIN && site->dropped <= site->began / LIKE_MIN &&
-			is_without_effect(model, task))
+			thrum__why_is_without_effect(model, task))
 			found = (struct thrum__why_dropped){task, site->like};
 	}
+	if (found.task == THRUM__NONE && thrum__why_no_reply(search, handle, &step))
+		found = (struct thrum__why_dropped){step.task, handle};
 	return found;
 }
 
@@ -313,7 +314,7 @@ static struct thrum__why_dropped made_anew(const struct thrum__search *search, u
 		else
 			return none;
 	}
-	return found.task != THRUM__NONE && is_without_effect(model, found.task) &&
+	return found.task != THRUM__NONE && thrum__why_is_without_effect(model, found.task) &&
 			is_heard(search, THRUM__TASK(model, found.task, created))
 		? found
 		: none;
@@ -483,7 +484,7 @@ static struct thrum__why_dropped first_unused(const struct thrum__search *search
 		THRUM__TASK(model, found.task, state) != THRUM__STATE_RESOLVED ||
 		sent_by(model, found.task) != THRUM__NONE ||
 		!is_same_address(model, found.task, before) ||
-		!is_without_effect(model, found.task) ||
+		!thrum__why_is_without_effect(model, found.task) ||
 		!(is_receiver_ready(search, found.like, THRUM__TASK(model, found.task, created)) ||
 			is_heard(search, THRUM__TASK(model, found.task, created))))
 		found.task = THRUM__NONE;

@@ -123,8 +123,7 @@ static uint32_t open_among_closed(const struct thrum__search *search, uint32_t t
 
 /* ---- The last of its sort --------------------------------------------------------------------- */
 
-/* Whether no thread goes on by itself. */
-static bool is_all_at_rest(const struct thrum__model *model)
+bool thrum__why_is_all_at_rest(const struct thrum__model *model)
 {
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
@@ -168,7 +167,7 @@ uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t threa
 	int64_t idle;
 
 	/* Those with which it talks are of the trace, and wait as well. */
-	if (lane == THRUM__NONE || search->gap >= 0 || !is_all_at_rest(model) ||
+	if (lane == THRUM__NONE || search->gap >= 0 || !thrum__why_is_all_at_rest(model) ||
 		thrum__why_edge_to(model, thread, THRUM__EDGE_LINK) == THRUM__NONE)
 		return THRUM__NONE;
 	handle = only_handle(model, lane);

@@ -48,9 +48,14 @@ static bool add_dropped(struct thrum__finding *finding, struct thrum__search *se
 	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped dropped = thrum__why_dropped(search, path->leaf);
 	bool is_child = dropped.like == THRUM__NONE;
+	struct thrum__step step;
 
 	if (dropped.task == THRUM__NONE || finding->step_count == THRUM__STEPS_MAX)
 		return false;
+	if (dropped.like == path->leaf && thrum__why_no_reply(search, path->leaf, &step)) {
+		finding->steps[finding->step_count++] = step;
+		return true;
+	}
 	thrum__why_set_more(thrum__why_add_step(finding,
 				    is_child ? THRUM__STEP_FAILED_MEANWHILE
 					     : THRUM__STEP_BEGINS_NOTHING,
