@@ -102,6 +102,8 @@ static const struct {
 	{THRUM__STEP_GAVE_UP, 0, 0,
 		"[a] gives up its wait for [b]; others signal that 0 times in vain since, and not what is "
 		"waited for."},
+	{THRUM__STEP_BEGAN_OTHERS, 0, 0,
+		"[a] ends, and isn't made again; one was there whenever others like [b] began."},
 	{THRUM__STEP_UNTAKEN, 0, 0, "[a] puts something into [b]; nobody takes it."},
 	{THRUM__STEP_LEFT_QUEUE, 0, 0,
 		"[a] ends after a job from [b]; all others wait there for the next."},

@@ -137,6 +137,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again, because of other */ \
 	X(NOT_AGAIN, "not-again")           /* ran, and was not started again; other needs it */ \
+	X(BEGAN_OTHERS, "began-others")     /* ended; others like `other` began while it was there */ \
 	X(UNTAKEN, "untaken")               /* puts something into other; nobody takes it */ \
 	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
 	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \

@@ -3,6 +3,7 @@
  * Tells what was unusual while a task waited, where nothing else explains its leaf.
  *
  *	unusual.c    tells of the first such event that it finds
+ *	beginners.c  tells which task is missing that lets others begin
  *	failures.c   tells which failure explains what is missing
  *	messages.c   tells which message nobody received
  *	readied.c    tells which task was made ready twice, so that those behind it are lost
@@ -34,6 +35,12 @@ void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search 
 
 /* Adds the step of a task that failed meanwhile (stuck/steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
+
+/* ---- Tasks that let others begin (beginners.c) ----------------------------------------------- */
+
+/* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
+ * ran first, and this one never ran. NONE: there is none, or there are several sorts. O(tasks). */
+uint32_t thrum__why_gone_beginner(struct thrum__search *, uint32_t task);
 
 /* ---- Failures (failures.c) ------------------------------------------------------------------ */
 
