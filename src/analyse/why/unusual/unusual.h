@@ -8,6 +8,7 @@
  *	messages.c   tells which message nobody received
  *	readied.c    tells which task was made ready twice, so that those behind it are lost
  *	unanswered.c tells in which turn a thread left out its answer
+ *	unlogged.c   tells which log line is missing
  *
  * Private to analyse/why.
  */
@@ -90,5 +91,11 @@ uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 /* Puts the turn of a thread that left out its answer before a finding that but guesses. Returns whether there
  * is one. O(edges of the threads that answer). */
 bool thrum__why_add_unanswered(const struct thrum__model *, struct thrum__finding *);
+
+/* ---- Log lines that are missing (unlogged.c) ------------------------------------------------- */
+
+/* If the path's leaf is a handle, and its waiter's like each time logged another line soon after the one that
+ * the waiter logged last, long ago, one of these other lines: a note. NONE: that isn't so. O(tasks). */
+uint32_t thrum__why_unlogged(struct thrum__search *, const struct thrum__why_path *);
 
 #endif
