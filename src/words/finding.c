@@ -213,8 +213,8 @@ static const struct {
 		"$t gives up its wait for $o; others signal that $x times in vain since, and not "
 		"what is waited for."},
 	[THRUM__STEP_DOESNT_LOG] = {"Doesn't log “$g”",
-		"others like it, such as “$o”, did so each time after what it logged last",
-		"$t doesn't log “$g”; others like it, such as $o, did so each time after what $t logged last."},
+		"others like it, such as “$o”, did so each time after its last line",
+		"$t doesn't log “$g”; others like it, such as $o, did so each time after its last line."},
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},

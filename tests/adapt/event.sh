@@ -84,7 +84,8 @@ all_same
 for case in hang start alone naps own; do
 	has "marks-$case" why 'never resolved .*.10 bytes of socket [0-9]+, fewer than the low watermark of 100 of'
 	has "marks-$case" why 'of bufferevent (on_message|event_marks\+0x)'
-	has "marks-$case" why '(thread (ask|event_marks\+0x)|read from socket| event_marks:).*Waits for .10 bytes of socket'
+	has "marks-$case" why \
+		'(thread (ask|event_marks\+0x)|read from socket| event_marks:).*Waits for .10 bytes of socket'
 	has "marks-$case" why '\[.*(want|event_marks\+0x)'
 done
 for case in flush limit patience rest known nap own-flush own-rest; do

@@ -131,7 +131,8 @@ has read-timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.
 
 # One that waits for more, too, may wait for a timer that was disarmed though it wasn't armed.
 for case in zero first; do
-	has "disarmed-$case" why 'Waits for .data of eventfd [0-9]+ or arming of timerfd [0-9]+, disarmed by (set_timer|disarmed\+0x)'
+	has "disarmed-$case" why \
+		'Waits for .data of eventfd [0-9]+ or arming of timerfd [0-9]+, disarmed by (set_timer|disarmed\+0x)'
 done
 for case in fine cancels locked helper; do
 	"$THRUM" dump "disarmed-$case.thrum" | grep 'arming of' && wrong "$case: the timer isn't missed"

@@ -13,9 +13,10 @@
 #define MS "000000 " /* behind a number: makes ns of ms */
 #define RELAYS 3
 
-/* Relays 10, 11 and 12 wait for their origins, 20, 21 and 22, after each of two rounds of 20 ms, in which they
- * are paused and resumed. Relay 11 is paused in the first round and not resumed. The others end at 50 ms. Relay
- * 10 logs `odd` at 45 ms, if that isn't NULL; and there is a line at `end` ms. */
+/* Relays 10, 11 and 12 wait for their origins, 20, 21 and 22, after each of two rounds of 20 ms, in which
+ * they are paused and resumed. Relay 11 is paused in the first round and not resumed. The others end at
+ * 50 ms. Relay 10 is paused once more at 45 ms, and then `odd` is told, if that isn't NULL. There is a line
+ * at `end` ms. */
 static void tell(const char *odd, int end)
 {
 	story_begin();

@@ -114,7 +114,7 @@ static const struct {
 	{THRUM__STEP_LEAVES_OUT, 0, 0,
 		"[a] runs once without a signal for [b]; its other runs like this gave one, 0 in all."},
 	{THRUM__STEP_DOESNT_LOG, 0, 0,
-		"[a] doesn't log “a”; others like it, such as [b], did so each time after what [a] logged last."},
+		"[a] doesn't log “a”; others like it, such as [b], did so each time after its last line."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,

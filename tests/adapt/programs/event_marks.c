@@ -8,9 +8,9 @@
  * thread waits for some time only and then sends the rest, with "rest" another thread sends the rest, with
  * "known" the server knows of the 10 bytes, and another thread answers later. With "parts" it wants 10 bytes
  * without a watermark, and answers once for 20; with "parts-all" it answers twice, with "parts-later" a timer
- * answers for the rest, and with "parts-helper" another thread does. With "own" the server's loop is the client's,
- * too; so it is with "own-flush", where a timer answers later, and with "own-rest", where a thread sends the
- * rest.
+ * answers for the rest, and with "parts-helper" another thread does. With "own" the server's loop is the
+ * client's, too; so it is with "own-flush", where a timer answers later, and with "own-rest", where a thread
+ * sends the rest.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

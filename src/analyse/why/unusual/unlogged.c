@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells which log line is missing: a task that should resolve waits for a handle, and its like each time logged
- * a certain line soon after the one that it logged last. So it may be in a state that the others left.
+ * Tells which log line is missing: a task that should resolve waits for a handle, and its like each time
+ * logged a certain line soon after the one that it logged last. So it may be in a state that the others left.
  */
 #include "analyse/why/unusual/unusual.h"
 
@@ -9,7 +9,7 @@
 #define LONGER 20     /* so many times as long as ever before, it is missing */
 #define NOTES_BACK 64 /* of a task */
 
-/* What follows a log line. */
+/* The line that follows another one. */
 struct following {
 	uint32_t after; /* the text of that line */
 	uint32_t text, note, times;
