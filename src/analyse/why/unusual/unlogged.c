@@ -65,6 +65,8 @@ uint32_t thrum__why_unlogged(struct thrum__search *search, const struct thrum__w
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct following following = {.note = THRUM__NONE};
+	const struct thrum__peer *peer = last ? thrum__why_peers_of(&search->peers, last->task)
+					      : NULL;
 	int left = NOTES_BACK;
 	uint32_t note;
 	int64_t since;
@@ -77,16 +79,14 @@ uint32_t thrum__why_unlogged(struct thrum__search *search, const struct thrum__w
 		return note;
 	since = THRUM__NOTE(model, note, time);
 	following.after = THRUM__NOTE(model, note, text);
-	THRUM__EACH_TASK (model, task) {
-		if (search->budget == 0 || following.is_unsure)
-			return THRUM__NONE;
-		search->budget--;
+	if (model->end - since < THRUM__SOON_OUTSIDE || !peer || peer->ended < peer->pending ||
+		!thrum__why_spend(search, model->tasks.count))
+		return THRUM__NONE;
+	THRUM__EACH_TASK (model, task)
 		if (task != last->task && thrum__why_is_alike(search, task, last->task))
 			read_task(model, task, &following);
-	}
 	return following.times >= TIMES_MIN && !following.is_unsure &&
 			following.text != following.after &&
-			model->end - since >= THRUM__SOON_OUTSIDE &&
 			(model->end - since) / LONGER > following.longest
 		? following.note
 		: THRUM__NONE;

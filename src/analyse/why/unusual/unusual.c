@@ -379,8 +379,9 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
+			add_untaken(finding, search, path) ||
 			add_gone_beginner(finding, search, path) ||
-			add_untaken(finding, search, path) || add_logged(finding, search, path) ||
+			add_logged(finding, search, path) ||
 			add_failed_before(finding, search, path) ||
 			add_last_try(finding, search, path));
 }

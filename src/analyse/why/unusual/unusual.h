@@ -37,6 +37,15 @@ void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search 
 /* Adds the step of a task that failed meanwhile (stuck/steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 
+/* Takes so many tasks from those that may still be searched. Returns false if these are fewer. */
+static inline bool thrum__why_spend(struct thrum__search *search, uint32_t tasks)
+{
+	if (search->budget < tasks)
+		return false;
+	search->budget -= tasks;
+	return true;
+}
+
 /* ---- Tasks that let others begin (beginners.c) ----------------------------------------------- */
 
 /* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
