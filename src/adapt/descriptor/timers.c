@@ -9,6 +9,7 @@
 
 #include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
+#include "port/port.h"
 
 #define TIMERS 64u /* more may take each other's place */
 #define TIMER_TURNS 3
@@ -252,7 +253,12 @@ bool thrum__adapt_timer_is_left(int fd, int64_t *age)
 
 bool thrum__adapt_timer_is_in_vain(int fd)
 {
-	return thrum__adapt_timer_is_own(fd) && atomic_load(&place_of(fd)->is_in_vain);
+	const void *caller = thrum__adapt_timer_caller(fd);
+	struct thrum__port_module module;
+
+	/* A library's loop may set its timer in each turn, also if nothing is due. */
+	return thrum__adapt_timer_is_own(fd) && atomic_load(&place_of(fd)->is_in_vain) && caller &&
+		thrum__port_find_module(caller, &module) && !strstr(module.path, ".so");
 }
 
 bool thrum__adapt_timer_is_last(int fd)
