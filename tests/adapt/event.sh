@@ -79,17 +79,18 @@ for case in later fine asleep; do
 done
 
 # Bytes of which the program isn't told, as they are fewer than the low watermark, and its healthy likes.
-for case in hang start alone naps flush limit patience rest known nap; do
+for case in hang start alone naps own flush limit patience rest known nap own-flush own-rest; do
 	soon "marks-$case" "$programs/event_marks" "$case"
 done
 all_same
-for case in hang start alone naps; do
+for case in hang start alone naps own; do
 	has "marks-$case" why 'never resolved .*.10 bytes of socket [0-9]+, fewer than the low watermark of 100 of'
 	has "marks-$case" why 'of bufferevent (on_message|event_marks\+0x)'
-	has "marks-$case" why '(thread (ask|event_marks\+0x)|read from socket).*: Waits for .10 bytes of socket'
+	has "marks-$case" why \
+		'(thread (ask|event_marks\+0x)|read from socket| event_marks:).*Waits for .10 bytes of socket'
 	has "marks-$case" why '\[.*(want|event_marks\+0x)'
 done
-for case in flush limit patience rest known nap; do
+for case in flush limit patience rest known nap own-flush own-rest; do
 	"$THRUM" dump "marks-$case.thrum" | grep 'fewer than the low' && wrong "$case: the bytes are taken later"
 	has "marks-$case" why '^no findings'
 done

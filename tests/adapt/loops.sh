@@ -34,6 +34,9 @@ for case in clock far; do
 	soon "timer-$case" "$programs/timer" "$case"
 	soon "read-timer-$case" "$programs/timer" "$case" read
 done
+for case in zero first fine cancels locked helper; do
+	soon "disarmed-$case" "$programs/disarmed" "$case"
+done
 soon rearm "$programs/rearm"
 for case in fine slow socket early; do
 	soon "rearm-$case" "$programs/rearm" "$case"
@@ -125,6 +128,18 @@ done
 # So does one that reads from it.
 has read-timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'
 has read-timer-never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
+
+# One that waits for more, too, may wait for a timer that was disarmed though it wasn't armed.
+for case in zero first; do
+	has "disarmed-$case" why \
+		'Waits for .data of eventfd [0-9]+ or arming of timerfd [0-9]+, disarmed by (set_timer|disarmed\+0x)'
+done
+for case in fine cancels locked helper; do
+	"$THRUM" dump "disarmed-$case.thrum" | grep 'arming of' && wrong "$case: the timer isn't missed"
+done
+for case in fine helper; do
+	has "disarmed-$case" why '^no findings'
+done
 
 # One that is set by another clock comes decades too late. Perhaps one that is set for a century should.
 for name in timer read-timer; do

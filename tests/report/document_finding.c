@@ -102,6 +102,8 @@ static const struct {
 	{THRUM__STEP_GAVE_UP, 0, 0,
 		"[a] gives up its wait for [b]; others signal that 0 times in vain since, and not what is "
 		"waited for."},
+	{THRUM__STEP_BEGAN_OTHERS, 0, 0,
+		"[a] ends, and isn't made again; one was there whenever others like [b] began."},
 	{THRUM__STEP_UNTAKEN, 0, 0, "[a] puts something into [b]; nobody takes it."},
 	{THRUM__STEP_LEFT_QUEUE, 0, 0,
 		"[a] ends after a job from [b]; all others wait there for the next."},
@@ -111,6 +113,8 @@ static const struct {
 		"[a] goes on once without a signal for [b]; it gave one the 0 other times."},
 	{THRUM__STEP_LEAVES_OUT, 0, 0,
 		"[a] runs once without a signal for [b]; its other runs like this gave one, 0 in all."},
+	{THRUM__STEP_DOESNT_LOG, 0, 0,
+		"[a] doesn't log “a”; others like it, such as [b], did so each time after its last line."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,

@@ -344,6 +344,9 @@ bool thrum__adapt_timers_are_armed(void);
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);
 /* Whether no timer is armed, and this one is the program's own. */
 bool thrum__adapt_timer_is_last(int fd);
+/* Whether it is the program's own, and the last call that set it, in no library, disarmed it though it wasn't
+ * armed. A time of zero may have been meant as "at once". */
+bool thrum__adapt_timer_is_in_vain(int fd);
 /* The task of one that was set, by mistake, to a time that comes much too late; else NONE. */
 thrum_task thrum__adapt_timer_late(int fd);
 /* The descriptor is closed. */

@@ -9,6 +9,7 @@
 
 #include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
+#include "port/port.h"
 
 #define TIMERS 64u /* more may take each other's place */
 #define TIMER_TURNS 3
@@ -30,6 +31,7 @@ static struct timer {
 	_Atomic int maker;          /* the process that made it; 0: it may be shared */
 	const void *_Atomic caller; /* NULL: it was never set */
 	_Atomic bool is_armed;      /* by that call */
+	_Atomic bool is_in_vain;    /* that call disarmed it though it wasn't armed */
 	/* When it came, the latest last, by rough_time; 0: it didn't. */
 	_Atomic int64_t came[TIMER_TURNS];
 	_Atomic int64_t longest; /* ns from when it came to when it was armed again */
@@ -130,6 +132,7 @@ STAND_IN int timerfd_create(int clock, int flags)
 	if (fd >= 0 && is_chosen(ADAPTER_LOOP)) {
 		atomic_store(&place_of(fd)->caller, NULL);
 		atomic_store(&place_of(fd)->maker, own_pid());
+		atomic_store(&place_of(fd)->is_in_vain, false);
 		atomic_store(&place_of(fd)->longest, 0);
 		atomic_store(&place_of(fd)->task, 0);
 		atomic_store(&place_of(fd)->clock, clock);
@@ -142,7 +145,12 @@ STAND_IN int timerfd_create(int clock, int flags)
 	return fd;
 }
 
-static void note_set(struct timer *timer, bool is_armed, const void *caller)
+static bool is_zero(const struct timespec *time)
+{
+	return time->tv_sec == 0 && time->tv_nsec == 0;
+}
+
+static void note_set(struct timer *timer, bool is_armed, bool was_armed, const void *caller)
 {
 	int64_t came = atomic_load(&timer->came[TIMER_TURNS - 1]);
 	int64_t idle = came && is_armed ? rough_time() - came : 0;
@@ -153,18 +161,21 @@ static void note_set(struct timer *timer, bool is_armed, const void *caller)
 	if (is_armed && atomic_load(&timer->maker) == own_pid())
 		thrum_task_resolve(atomic_exchange(&timer->task, 0));
 	atomic_store(&timer->is_armed, is_armed);
+	atomic_store(&timer->is_in_vain, !is_armed && !was_armed);
 	atomic_store(&timer->caller, caller);
 }
 
 STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 	struct itimerspec *before)
 {
-	int result = real_timerfd_settime(CALLER)(fd, flags, time, before);
+	struct itimerspec own, *old = before ? before : &own;
+	/* Both may be one: it is overwritten. */
+	const struct timespec first = time ? time->it_value : (struct timespec){0, 0};
+	int result = real_timerfd_settime(CALLER)(fd, flags, time, old);
 
 	if (result == 0 && is_chosen(ADAPTER_LOOP) && thrum__adapt_is_timer(fd)) {
-		note_set(place_of(fd), time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0,
-			CALLER);
-		note_late(place_of(fd), fd, flags & TFD_TIMER_ABSTIME, &time->it_value, CALLER);
+		note_set(place_of(fd), !is_zero(&first), !is_zero(&old->it_value), CALLER);
+		note_late(place_of(fd), fd, flags & TFD_TIMER_ABSTIME, &first, CALLER);
 	}
 	return result;
 }
@@ -262,6 +273,16 @@ bool thrum__adapt_timer_is_left(int fd, int64_t *age)
 		!atomic_load(&timer->task) && *age >= LEFT &&
 		*age / LONGER > atomic_load(&timer->longest) && others_come(timer, came) &&
 		thrum__adapt_timer_is_unarmed(fd);
+}
+
+bool thrum__adapt_timer_is_in_vain(int fd)
+{
+	const void *caller = thrum__adapt_timer_caller(fd);
+	struct thrum__port_module module;
+
+	/* A library's loop may set its timer in each turn, also if nothing is due. */
+	return thrum__adapt_timer_is_own(fd) && atomic_load(&place_of(fd)->is_in_vain) && caller &&
+		thrum__port_find_module(caller, &module) && !strstr(module.path, ".so");
 }
 
 bool thrum__adapt_timer_is_last(int fd)

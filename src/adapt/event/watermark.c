@@ -9,7 +9,7 @@
  * does more than to nap again and again. Those threads don't count where one alone always sent, was answered
  * each time, and is the one that waits. Bytes that the callback left, or that are held on purpose, may wait
  * for something else: so then all other threads have to wait for the program itself, and nothing may come
- * from outside.
+ * from outside. The same holds if the loop has both ends.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -305,7 +305,7 @@ void thrum__adapt_event_mark_told(struct bufferevent *buffer, bool has_read)
 
 /* ---- The other end ------------------------------------------------------------------------------ */
 
-/* The thread that waits to read what a socket of a pair sends. */
+/* The thread that waits to read what a socket of a pair sends: it may be the one that looks. */
 struct reader {
 	thrum_task task; /* NONE: there is none */
 	uint32_t tid;
@@ -327,7 +327,17 @@ static bool waits(uint32_t tid, uint64_t *ran)
 	return looks || thrum__adapt_call_is_endless(&call);
 }
 
-static struct reader find_reader(int fd)
+/* Whether the loop itself waits to read what the other end gets: nothing has come there. */
+static bool is_read_here(int other, int epoll)
+{
+	uint32_t events = 0;
+
+	return other >= 0 && thrum__adapt_self && !thrum__adapt_has_timers() &&
+		thrum__adapt_watch_epoll(other, &events) == epoll && events & EPOLLIN &&
+		thrum__adapt_unread(other) < 0;
+}
+
+static struct reader find_reader(int fd, int epoll)
 {
 	struct reader reader = {.task = thrum__adapt_pipe_waiter(fd)};
 	int other = thrum__adapt_pipe_other(fd, true);
@@ -336,6 +346,9 @@ static struct reader find_reader(int fd)
 		other = thrum__adapt_socket_peer(fd);
 		reader.task = thrum__adapt_others_reader(other, &reader.tid);
 	}
+	if (is_read_here(other, epoll))
+		return (struct reader){atomic_load(&thrum__adapt_self->task), own_tid(),
+			thrum__adapt_loops_of(thrum__adapt_self)};
 	for (struct thread *t = thrum__adapt_threads(); t && reader.task && !reader.tid;
 		t = t->next)
 		if (atomic_load(&t->task) == reader.task)
@@ -508,6 +521,10 @@ static bool do_others_rest(const struct bufferevent *now, int epoll)
 static bool is_alone(const struct mark *mark, const struct bufferevent *now, uint32_t tid,
 	int epoll)
 {
+	const struct looking looking = {.epoll = epoll, .is_endless = true};
+
+	if (tid == own_tid())
+		return thrum__adapt_others_rest(&looking);
 	return mark->why != IS_SHORT
 		? do_others_rest(now, epoll)
 		: asks_alone(mark, now, tid) || thrum__adapt_others_nap(&mark->naps);
@@ -517,7 +534,7 @@ static bool is_alone(const struct mark *mark, const struct bufferevent *now, uin
 static void try_to_tell(struct mark *mark, const struct bufferevent *now, int epoll)
 {
 	for (int i = 0; i < TRIES; i++) {
-		struct reader reader = find_reader(now->ev_read.ev_fd);
+		struct reader reader = find_reader(now->ev_read.ev_fd, epoll);
 
 		if (reader.task && reader.ran != mark->ran) {
 			mark->ran = reader.ran;
@@ -555,7 +572,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 		mark->since = rough_time();
 		mark->length = length;
 		mark->why = why;
-		mark->ran = find_reader(now.ev_read.ev_fd).ran;
+		mark->ran = find_reader(now.ev_read.ev_fd, epoll).ran;
 		mark->naps = (struct naps){0};
 	}
 	thrum__adapt_naps_note(&mark->naps);

@@ -79,7 +79,8 @@ static bool add_any(struct found_pipes *found, int fd)
 	}
 	if (!thrum__adapt_timer_is_unarmed(fd))
 		return false;
-	found->need->timer = fd;
+	if (found->need->timer < 0 || !thrum__adapt_timer_is_in_vain(found->need->timer))
+		found->need->timer = fd;
 	found->need->timers++;
 	return true;
 }
@@ -219,6 +220,32 @@ static void put_merged(char label[2 * CALL_MAX + PLACE_MAX], const struct epoll_
 	thrum__adapt_label(strchr(label, '\0'), " taken at once by", taker);
 }
 
+static bool holds_any_lock(void)
+{
+	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
+		if (atomic_load(&t->tid) && atomic_load(&t->holds) > 0)
+			return true;
+	return false;
+}
+
+/* A timer that was disarmed in vain may be the one that begins all work. A thread that holds a lock may hold
+ * up others, so then it is not. */
+static bool tell_in_vain(const struct looking *looking, const struct epoll_need *need,
+	struct object *object)
+{
+	struct wait *wait = looking->wait;
+	char label[3 * CALL_MAX + PLACE_MAX];
+
+	if (need->timer < 0 || !thrum__adapt_timer_is_in_vain(need->timer) || holds_any_lock())
+		return false;
+	thrum__adapt_put_call(label, "data of", need->likely);
+	thrum__adapt_put_timer(stpcpy(strchr(label, '\0'), " or "), need->timer);
+	thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+	thrum_task_wait(wait->task,
+		thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller));
+	return true;
+}
+
 bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_need *need,
 	struct object *object)
 {
@@ -227,6 +254,8 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 	struct wait *wait = looking->wait;
 	thrum_task data;
 
+	if (tell_in_vain(looking, need, object))
+		return true;
 	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
 		return false;
 	thrum__adapt_put_call(label, "data of", need->likely);

@@ -209,7 +209,7 @@ struct looking {
 struct epoll_need {
 	int first, likely; /* likely: whose writer should do something now; see epolls.c */
 	int merged;        /* an eventfd from which one read took several */
-	int timer;         /* that isn't armed; the last of them */
+	int timer; /* that isn't armed: one that was disarmed in vain, or the last of them */
 	unsigned count, timers;
 };
 /* Whether it is a library's own pipe, to which no code of the program writes: it counts only if there is no
@@ -228,8 +228,10 @@ void thrum__adapt_epoll_waits(void);
 /* Whether all threads wait for each other while the calling one looks, and it is known who should write to
  * the likely pipe, or there are few. */
 bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
-/* If there are several pipes, begins the wait for the likely one, and for the thread that wrote last to it:
- * for that alone if it joins the calling one. If writes to it are recorded, it returns false. */
+/* Begins the wait for the likely pipe or the arming of a timer, if that was disarmed in vain and no thread
+ * holds a lock. Else, if there are several pipes, begins the wait for the likely one, and for the thread that
+ * wrote last to it: for that alone if it joins the calling one. If writes to it are recorded, it returns
+ * false. */
 bool thrum__adapt_epoll_tell(const struct looking *, const struct epoll_need *, struct object *);
 /* The same for a single pipe: that a wait is for that thread, and nothing else. */
 void thrum__adapt_poll_tell(struct looking *, const struct epoll_need *);

@@ -136,10 +136,11 @@ const char *thrum__why_certainty_name(int certainty);
 	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again, because of other */ \
-	X(NOT_AGAIN, "not-again")           /* ran, and was not started again; other needs it */ \
-	X(UNTAKEN, "untaken")               /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
-	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
+	X(NOT_AGAIN, "not-again")       /* ran, and was not started again; other needs it */ \
+	X(BEGAN_OTHERS, "began-others") /* ended; others like `other` began while it was there */ \
+	X(UNTAKEN, "untaken")           /* puts something into other; nobody takes it */ \
+	X(LEFT_QUEUE, "left-queue")     /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")       /* a handle in the loop of other; more were closed */ \
 	X(BEGINS_NOTHING, "begins-nothing") /* begins no task, as other and its like did */ \
 	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
@@ -147,7 +148,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(BEGINS_NONE, \
 		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
 	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
-	X(LOGGED, "logged")    /* writes a log line meanwhile */ \
+	X(DOESNT_LOG, "no-log")           /* lacks a line that other and its like logged */ \
+	X(LOGGED, "logged")               /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved") /* ended without serving other, as its like did */ \
 	X(SHORT_WAY, "short-way") /* ended, and left out where such as other are signalled */ \
@@ -193,7 +195,7 @@ struct thrum__step {
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step.
 	 * HELD_MOST: how often the task and its peers held the lock. NEEDS_LANE: further lanes.
-	 * LOGGED: the note with the line. WAKES_ONE: how many waited. WOKEN_INSTEAD: 1 if it then
+	 * LOGGED, DOESNT_LOG: the note with the line. WAKES_ONE: how many waited. WOKEN_INSTEAD: 1 if it then
 	 * waits for `other`, another condition. SERVER_ENDED: 1 if it signalled
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
 	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others

@@ -8,7 +8,9 @@
  * thread waits for some time only and then sends the rest, with "rest" another thread sends the rest, with
  * "known" the server knows of the 10 bytes, and another thread answers later. With "parts" it wants 10 bytes
  * without a watermark, and answers once for 20; with "parts-all" it answers twice, with "parts-later" a timer
- * answers for the rest, and with "parts-helper" another thread does.
+ * answers for the rest, and with "parts-helper" another thread does. With "own" the server's loop is the
+ * client's, too; so it is with "own-flush", where a timer answers later, and with "own-rest", where a thread
+ * sends the rest.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -33,11 +35,16 @@ static struct event *tick, *flush;
 static struct bufferevent *stream;
 static const char *scene;
 static int ends[2];
-static unsigned ticks;
+static unsigned ticks, answers;
 
 static bool is(const char *name)
 {
 	return strcmp(scene, name) == 0;
+}
+
+static bool is_own(void)
+{
+	return strncmp(scene, "own", 3) == 0;
 }
 
 static bool has_parts(void)
@@ -87,7 +94,7 @@ static void on_message(struct bufferevent *buffer, void *data)
 	}
 	evbuffer_drain(input, SIZE);
 	want(SIZE);
-	if (is_first && is("flush"))
+	if (is_first && (is("flush") || (is("own-flush") && answers == 0)))
 		event_add(flush, &later);
 	answer();
 }
@@ -224,6 +231,37 @@ static void *ask(void *data)
 	return NULL;
 }
 
+static void on_answer(struct bufferevent *buffer, void *data)
+{
+	pthread_t helper;
+
+	(void)data;
+	evbuffer_drain(bufferevent_get_input(buffer), SIZE);
+	if (++answers == 2) {
+		event_base_loopbreak(base);
+		return;
+	}
+	bufferevent_write(buffer, (const char[PART]){0}, PART);
+	if (is("own-rest") && pthread_create(&helper, NULL, send_rest, NULL) == 0)
+		pthread_detach(helper);
+}
+
+static int serve_itself(void)
+{
+	struct bufferevent *client;
+
+	evutil_make_socket_nonblocking(ends[1]);
+	client = bufferevent_socket_new(base, ends[1], BEV_OPT_CLOSE_ON_FREE);
+	bufferevent_setcb(client, on_answer, NULL, NULL, NULL);
+	bufferevent_enable(client, EV_READ | EV_WRITE);
+	bufferevent_write(client, (const char[PART]){0}, PART);
+	if (is("own"))
+		alarm(2);
+	event_base_dispatch(base);
+	puts("answered");
+	return EXIT_SUCCESS;
+}
+
 static bool connect_ends(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -261,9 +299,11 @@ int main(int argc, char **argv)
 	if (is("start"))
 		want(SIZE);
 	bufferevent_enable(stream, EV_READ | EV_WRITE);
+	flush = event_new(base, -1, 0, on_flush, NULL);
+	if (is_own())
+		return serve_itself();
 	tick = event_new(base, -1, EV_PERSIST, on_tick, NULL);
 	event_add(tick, &period);
-	flush = event_new(base, -1, 0, on_flush, NULL);
 	pthread_create(&thread, NULL, ask, NULL);
 	if (is("parts") || is("hang") || is("start") || is("alone") || is("naps"))
 		alarm(2);

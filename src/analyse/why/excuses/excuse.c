@@ -244,7 +244,8 @@ static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path 
 		thrum__why_holds_up_loop(model, path->leaf) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return false;
-	if (thrum__why_keeps_join(search, path)) {
+	if (thrum__why_keeps_join(search, path) ||
+		thrum__why_unlogged(search, path) != THRUM__NONE) {
 		path->is_soon = true; /* it may still come */
 		return false;
 	}

@@ -125,11 +125,12 @@ static bool add_stopped(struct thrum__finding *finding, const struct thrum__sear
 
 /* Adds steps for a leaf that has no answer: why that doesn't come, as far as it is known. Returns false if it
  * is no such leaf, or the program itself is to blame. */
-static bool add_unanswered(struct thrum__finding *finding, const struct thrum__search *search,
+static bool add_unanswered(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t timer = thrum__why_last_timer(search, path);
+	uint32_t note = thrum__why_unlogged(search, path);
 	uint32_t reader = path->tries == 0 ? thrum__why_idle_reader(search, path->leaf)
 					   : THRUM__NONE;
 
@@ -141,6 +142,12 @@ static bool add_unanswered(struct thrum__finding *finding, const struct thrum__s
 			search->endless_since, THRUM__NONE);
 	else if (timer != THRUM__NONE)
 		thrum__why_add_again(finding, model, timer, path->leaf, 1);
+	else if (note != THRUM__NONE)
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_DOESNT_LOG,
+					    thrum__why_path_last(path)->task,
+					    THRUM__NOTE(model, note, task),
+					    thrum__why_path_last(path)->wait.since, THRUM__NONE),
+			note);
 	else if (finding->class == THRUM__FINDING_OUTSIDE)
 		thrum__why_add_busy_loop(finding, search, path->leaf);
 	else
@@ -551,6 +558,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 			thrum__why_dropped(search, path->leaf).task != THRUM__NONE) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		thrum__why_keeps_join(search, path) ||
+		thrum__why_unlogged(search, path) != THRUM__NONE ||
 		(path->tries == 0 &&
 			(is_deserted(search, path->leaf) ||
 				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))

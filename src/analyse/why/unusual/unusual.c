@@ -273,6 +273,19 @@ void thrum__why_add_circle_leaver(struct thrum__finding *finding, struct thrum__
 	}
 }
 
+/* One of several tasks was there whenever one like the leaf began, and now there is none. */
+static bool add_gone_beginner(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t task = thrum__why_gone_beginner(search, path->leaf);
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_BEGAN_OTHERS, task, path->leaf,
+		THRUM__TASK(search->model, task, end), THRUM__NONE);
+	return true;
+}
+
 /* Since when something may have to do with the path's last wait. */
 static int64_t nearly_since(const struct thrum__model *model, const struct thrum__why_path *path)
 {
@@ -371,7 +384,9 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
-			add_untaken(finding, search, path) || add_logged(finding, search, path) ||
+			add_untaken(finding, search, path) ||
+			add_gone_beginner(finding, search, path) ||
+			add_logged(finding, search, path) ||
 			add_failed_before(finding, search, path) ||
 			add_last_try(finding, search, path));
 }

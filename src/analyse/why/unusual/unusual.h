@@ -3,10 +3,12 @@
  * Tells what was unusual while a task waited, where nothing else explains its leaf.
  *
  *	unusual.c    tells of the first such event that it finds
+ *	beginners.c  tells which task is missing that lets others begin
  *	failures.c   tells which failure explains what is missing
  *	messages.c   tells which message nobody received
  *	readied.c    tells which task was made ready twice, so that those behind it are lost
  *	unanswered.c tells in which turn a thread left out its answer
+ *	unlogged.c   tells which log line is missing
  *
  * Private to analyse/why.
  */
@@ -34,6 +36,21 @@ void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search 
 
 /* Adds the step of a task that failed meanwhile (stuck/steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
+
+/* Takes so many tasks from those that may still be searched. Returns false if these are fewer. */
+static inline bool thrum__why_spend(struct thrum__search *search, uint32_t tasks)
+{
+	if (search->budget < tasks)
+		return false;
+	search->budget -= tasks;
+	return true;
+}
+
+/* ---- Tasks that let others begin (beginners.c) ----------------------------------------------- */
+
+/* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
+ * ran first, and this one never ran. NONE: there is none, or there are several sorts. O(tasks). */
+uint32_t thrum__why_gone_beginner(struct thrum__search *, uint32_t task);
 
 /* ---- Failures (failures.c) ------------------------------------------------------------------ */
 
@@ -83,5 +100,11 @@ uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
 /* Puts the turn of a thread that left out its answer before a finding that but guesses. Returns whether there
  * is one. O(edges of the threads that answer). */
 bool thrum__why_add_unanswered(const struct thrum__model *, struct thrum__finding *);
+
+/* ---- Log lines that are missing (unlogged.c) ------------------------------------------------- */
+
+/* If the path's leaf is a handle, and its waiter's like each time logged another line soon after the one that
+ * the waiter logged last, long ago, one of these other lines: a note. NONE: that isn't so. O(tasks). */
+uint32_t thrum__why_unlogged(struct thrum__search *, const struct thrum__why_path *);
 
 #endif
