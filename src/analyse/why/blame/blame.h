@@ -240,17 +240,6 @@ struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *, uint3
 uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thrum__why_link *,
 	const struct thrum__why_servers *);
 
-/* ---- Those who have the next turn (turns.c) ------------------------------------------------- */
-
-/* Whether a server's loop waits for work until a time that is set, and has a turn then: it had none since the
- * wait for the object began, or signalled that in its last one. */
-bool thrum__why_has_turn(const struct thrum__model *, uint32_t server, uint32_t object,
-	uint32_t waiter);
-
-/* Whether a thread is the next of those like it to signal a condition, each one like the others: it has
- * signalled none so far, was told by one to go on, and has hardly done anything since. */
-bool thrum__why_is_next(const struct thrum__search *, uint32_t thread, uint32_t object);
-
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
 /* Whether a task has signalled a condition like this one. */

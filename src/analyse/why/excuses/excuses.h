@@ -7,6 +7,7 @@
  *	tries.c     counts tries that came to nothing
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
  *	later.c     tells whether all that serve the leaf wait for what may yet come
+ *	turns.c     tells who has the next turn
  *	pipes.c     tells whether a signal's handler may write to the pipe at its end
  *
  * Private to analyse/why.
@@ -94,6 +95,17 @@ bool thrum__why_may_be_served(const struct thrum__search *, const struct thrum__
 
 /* Whether the wait for the path's leaf, an object, or one of its circle ends at a time that is set. */
 bool thrum__why_is_limited(const struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Those who have the next turn (turns.c) ------------------------------------------------- */
+
+/* Whether a server's loop waits for work until a time that is set, and has a turn then: it had none since the
+ * wait for the object began, or signalled that in its last one. */
+bool thrum__why_has_turn(const struct thrum__model *, uint32_t server, uint32_t object,
+	uint32_t waiter);
+
+/* Whether a thread is the next of those like it to signal a condition, each one like the others: it has
+ * signalled none so far, was told by one to go on, and has hardly done anything since. */
+bool thrum__why_is_next(const struct thrum__search *, uint32_t thread, uint32_t object);
 
 /* ---- Pipes (pipes.c) ------------------------------------------------------------------------ */
 

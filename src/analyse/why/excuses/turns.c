@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells whose turn it is to signal an object, if that isn't late: a loop's with a time limit, or a thread's
  * in a ring of threads. */
-#include "analyse/why/blame/blame.h"
 #include "analyse/why/deadlock/lanes.h"
+#include "analyse/why/excuses/excuses.h"
 
 #define LOOK_BACK 1024 /* edges of an object or task that are searched, from the latest back */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
