@@ -431,28 +431,39 @@ static void note_note(struct thrum__odd_work *work, uint32_t note)
 		value == THRUM__OPEN ? THRUM__EFFECT_STOPS : THRUM__EFFECT_SETS, task);
 }
 
-static void note_row(struct thrum__odd_work *work, enum thrum__row_table table, uint32_t row)
+static void note_suspension(struct thrum__odd_work *work, uint32_t suspension)
 {
 	const struct thrum__model *model = work->model;
 
-	switch (table) {
-	case THRUM__TABLE_SUSPENSIONS:
-		work->rested[THRUM__SUSPENSION(model, row, lane)] += thrum__model_is_reason(model,
-			THRUM__SUSPENSION(model, row, text), THRUM__REASON_WORK);
-		break;
-	case THRUM__TABLE_RUNS: note_run(work, row); break;
-	case THRUM__TABLE_NOTES: note_note(work, row); break;
-	case THRUM__TABLE_TASKS: note_task(work, row); break;
-	default: note_edge(work, row); break;
-	}
+	work->rested[THRUM__SUSPENSION(model, suspension, lane)] += thrum__model_is_reason(model,
+		THRUM__SUSPENSION(model, suspension, text), THRUM__REASON_WORK);
 }
 
 static void note_all(struct thrum__odd_work *work)
 {
-	struct thrum__next_row row = {.model = work->model};
+	struct thrum__rows rows;
 
-	while (work->error == 0 && thrum__analyse_next_row(&row))
-		note_row(work, row.table, row.row);
+	thrum__analyse_begin_rows(work->model, &rows);
+	while (work->error == 0)
+		switch (thrum__analyse_next_table(&rows)) {
+		case THRUM__TABLE_SUSPENSIONS:
+			note_suspension(work,
+				thrum__analyse_take_row(&rows, THRUM__TABLE_SUSPENSIONS));
+			break;
+		case THRUM__TABLE_RUNS:
+			note_run(work, thrum__analyse_take_row(&rows, THRUM__TABLE_RUNS));
+			break;
+		case THRUM__TABLE_NOTES:
+			note_note(work, thrum__analyse_take_row(&rows, THRUM__TABLE_NOTES));
+			break;
+		case THRUM__TABLE_TASKS:
+			note_task(work, thrum__analyse_take_row(&rows, THRUM__TABLE_TASKS));
+			break;
+		case THRUM__TABLE_EDGES:
+			note_edge(work, thrum__analyse_take_row(&rows, THRUM__TABLE_EDGES));
+			break;
+		default: return;
+		}
 }
 
 /* ---- The answer --------------------------------------------------------------------------- */
