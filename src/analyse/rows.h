@@ -30,7 +30,7 @@ struct thrum__rows {
 /* The times of all tables but that of suspensions are their first columns. */
 #define THRUM__TIME_COLUMN 0
 
-/* Finds the key of a table's next row. */
+/* Finds the key of a table's next row. No time of a model is negative. */
 static inline void thrum__analyse_look_at(struct thrum__rows *rows, enum thrum__row_table table)
 {
 	const struct thrum__model_rows *of = rows->rows[table];
@@ -44,8 +44,8 @@ static inline void thrum__analyse_look_at(struct thrum__rows *rows, enum thrum__
 	time = table == THRUM__TABLE_SUSPENSIONS
 		? THRUM__SUSPENSION(rows->model, next, start)
 		: thrum__model_near_of(of, THRUM__TIME_COLUMN, next);
-	if (time > THRUM__KEY_FAR || time < -THRUM__KEY_FAR)
-		time = time > 0 ? THRUM__KEY_FAR : -THRUM__KEY_FAR;
+	if (time > THRUM__KEY_FAR)
+		time = THRUM__KEY_FAR;
 	rows->key[table] = time * THRUM__KEY_TABLES + (int64_t)table;
 }
 

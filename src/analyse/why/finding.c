@@ -332,7 +332,6 @@ static int add_losses(struct thrum__search *search)
 {
 	struct thrum__odd_search *odd = &search->findings->odd;
 
-	odd->model = search->model;
 	thrum__why_add_left_out(odd, search->findings);
 	thrum__why_add_drained(odd, search->findings);
 	thrum__why_add_slots(odd, search->findings);
@@ -371,13 +370,20 @@ struct thrum__why_work *thrum__why_begin(const struct thrum__model *model)
 {
 	struct thrum__why_work *work = calloc(1, sizeof *work);
 
-	if (work)
-		work->search = (struct thrum__search){.model = model,
+	if (!work)
+		return NULL;
+	work->made.odd.model = model;
+	work->search = (struct thrum__search){.model = model,
 			.findings = &work->made,
 			.gap = -1,
 			.endless = THRUM__NONE,
 			.budget = BUDGET};
 	return work;
+}
+
+struct thrum__odd_search *thrum__why_odd(struct thrum__why_work *work)
+{
+	return &work->made.odd;
 }
 
 int thrum__why_go_on(struct thrum__why_work *work)
