@@ -48,8 +48,8 @@ struct thrum__odd {
 struct thrum__odd_search {
 	const struct thrum__model *model;
 	struct thrum__odd_work *work; /* all turns in their series; NULL until somebody asks */
-	/* NULL, or waits for a thread that prepares a search of this model, and sets `work` to what it has made. If
-	 * that isn't wanted any more, the thread may give up. It is called once. */
+	/* NULL, or waits for a thread that prepares a search of this model, and sets `work` to what it has
+	 * made. If that isn't wanted any more, the thread may give up. It is called once. */
 	void (*join)(struct thrum__odd_search *, bool is_wanted);
 	void *context; /* for `join` */
 };

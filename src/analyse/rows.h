@@ -15,17 +15,19 @@ enum thrum__row_table {
 	THRUM__TABLES
 };
 
-/* What it takes to read all rows in turn. */
+/* How far a reader of all rows has come. */
 struct thrum__rows {
 	const struct thrum__model *model;
 	const struct thrum__model_rows *rows[THRUM__TABLES];
 	uint32_t next[THRUM__TABLES]; /* of each table */
-	int64_t key[THRUM__TABLES]; /* of that row: its time, then its table; THRUM__OPEN: there is none */
+	/* Of that row: its time, then its table. THRUM__OPEN: there is none. */
+	int64_t key[THRUM__TABLES];
 };
 
-/* Keys in the order of times, and of tables where times are equal. */
+/* Keys in the order of times, and of tables where times are equal. Times later than FAR, in ns, are taken for
+ * FAR. */
 #define THRUM__KEY_TABLES 8
-#define THRUM__KEY_FAR (INT64_MAX / THRUM__KEY_TABLES - 1) /* ns: later times are taken for this one */
+#define THRUM__KEY_FAR (INT64_MAX / THRUM__KEY_TABLES - 1)
 
 /* The times of all tables but that of suspensions are their first columns. */
 #define THRUM__TIME_COLUMN 0
@@ -69,7 +71,8 @@ static inline enum thrum__row_table thrum__analyse_next_table(const struct thrum
 
 /* Takes the next row, from that table. A caller that names the table as a constant lets the processor look at
  * the next row before it is sure of this one. */
-static inline uint32_t thrum__analyse_take_row(struct thrum__rows *rows, enum thrum__row_table table)
+static inline uint32_t thrum__analyse_take_row(struct thrum__rows *rows,
+	enum thrum__row_table table)
 {
 	uint32_t row = rows->next[table]++;
 

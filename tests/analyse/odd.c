@@ -425,6 +425,7 @@ static void find_with(struct helper *helper, const struct thrum__model *model,
 	struct thrum__findings *findings)
 {
 	struct thrum__why_work *work = thrum__why_begin(model);
+	bool is_explained, is_certain = false;
 	int more = 1;
 
 	assert_non_null(work);
@@ -435,7 +436,11 @@ static void find_with(struct helper *helper, const struct thrum__model *model,
 	while (more > 0)
 		more = thrum__why_go_on(work);
 	assert_int_equal(more, 0);
+	is_explained = thrum__why_is_explained(work);
 	thrum__why_end(work, findings);
+	for (uint32_t i = 0; i < findings->count; i++)
+		is_certain |= findings->findings[i].certainty != THRUM__POSSIBLE;
+	assert_int_equal(is_explained, is_certain);
 }
 
 static void a_thread_prepares(void **state)

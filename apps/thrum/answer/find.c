@@ -32,9 +32,10 @@ static void join(struct thrum__odd_search *search, bool is_wanted)
 {
 	struct ahead *ahead = search->context;
 
-	ahead->is_unwanted = !is_wanted;
+	if (!is_wanted)
+		ahead->is_unwanted = true;
 	pthread_join(ahead->thread, NULL);
-	*search = ahead->search;
+	search->work = ahead->search.work;
 	free(ahead);
 }
 
@@ -64,6 +65,15 @@ static void begin_ahead(struct thrum__odd_search *search)
 	search->context = ahead;
 }
 
+/* Ends the thread's work, which is then done if somebody asks all the same. */
+static void give_up(struct thrum__odd_search *search)
+{
+	struct ahead *ahead = search->context;
+
+	if (search->join)
+		ahead->is_unwanted = true;
+}
+
 int find_faults(const struct thrum__model *model, struct thrum__findings *findings)
 {
 	struct thrum__why_work *work = thrum__why_begin(model);
@@ -71,8 +81,11 @@ int find_faults(const struct thrum__model *model, struct thrum__findings *findin
 
 	if (work)
 		begin_ahead(thrum__why_odd(work));
-	while (more > 0)
+	while (more > 0) {
 		more = thrum__why_go_on(work);
+		if (more > 0 && thrum__why_is_explained(work))
+			give_up(thrum__why_odd(work));
+	}
 	thrum__why_end(work, more < 0 ? NULL : findings);
 	return more;
 }
