@@ -20,7 +20,7 @@ struct thrum__rows {
 	const struct thrum__model *model;
 	const struct thrum__model_rows *rows[THRUM__TABLES];
 	uint32_t next[THRUM__TABLES]; /* of each table */
-	/* Of that row: its time, then its table. THRUM__OPEN: there is none. */
+	/* The time of that row, then its table. THRUM__OPEN: there is none. */
 	int64_t key[THRUM__TABLES];
 };
 
