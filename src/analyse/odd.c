@@ -74,6 +74,7 @@ struct thrum__odd_work {
 	bool *is_vague;         /* by class, of timers: it isn't known which run set one */
 	uint32_t vague_room;
 	int error;
+	const atomic_bool *is_unwanted;
 };
 
 /* ---- Classes of tasks --------------------------------------------------------------------- */
@@ -258,7 +259,8 @@ static void note_task(struct thrum__odd_work *work, uint32_t task)
 	case THRUM_KIND_THREAD: break;
 	default: return;
 	}
-	if (thrum__model_has_row(&model->tasks, maker) && !is_own_wait(model, task))
+	if (thrum__model_has_row(&model->tasks, maker) && open_turn(work, maker) &&
+		!is_own_wait(model, task))
 		note_effect(work, maker, THRUM__EFFECT_BEGINS, task);
 }
 
@@ -431,28 +433,39 @@ static void note_note(struct thrum__odd_work *work, uint32_t note)
 		value == THRUM__OPEN ? THRUM__EFFECT_STOPS : THRUM__EFFECT_SETS, task);
 }
 
-static void note_row(struct thrum__odd_work *work, enum thrum__row_table table, uint32_t row)
+static void note_suspension(struct thrum__odd_work *work, uint32_t suspension)
 {
 	const struct thrum__model *model = work->model;
 
-	switch (table) {
-	case THRUM__TABLE_SUSPENSIONS:
-		work->rested[THRUM__SUSPENSION(model, row, lane)] += thrum__model_is_reason(model,
-			THRUM__SUSPENSION(model, row, text), THRUM__REASON_WORK);
-		break;
-	case THRUM__TABLE_RUNS: note_run(work, row); break;
-	case THRUM__TABLE_NOTES: note_note(work, row); break;
-	case THRUM__TABLE_TASKS: note_task(work, row); break;
-	default: note_edge(work, row); break;
-	}
+	work->rested[THRUM__SUSPENSION(model, suspension, lane)] += thrum__model_is_reason(model,
+		THRUM__SUSPENSION(model, suspension, text), THRUM__REASON_WORK);
 }
 
 static void note_all(struct thrum__odd_work *work)
 {
-	struct thrum__next_row row = {.model = work->model};
+	struct thrum__rows rows;
 
-	while (work->error == 0 && thrum__analyse_next_row(&row))
-		note_row(work, row.table, row.row);
+	thrum__analyse_begin_rows(work->model, &rows);
+	while (work->error == 0 && !atomic_load_explicit(work->is_unwanted, memory_order_relaxed))
+		switch (thrum__analyse_next_table(&rows)) {
+		case THRUM__TABLE_SUSPENSIONS:
+			note_suspension(work,
+				thrum__analyse_take_row(&rows, THRUM__TABLE_SUSPENSIONS));
+			break;
+		case THRUM__TABLE_RUNS:
+			note_run(work, thrum__analyse_take_row(&rows, THRUM__TABLE_RUNS));
+			break;
+		case THRUM__TABLE_NOTES:
+			note_note(work, thrum__analyse_take_row(&rows, THRUM__TABLE_NOTES));
+			break;
+		case THRUM__TABLE_TASKS:
+			note_task(work, thrum__analyse_take_row(&rows, THRUM__TABLE_TASKS));
+			break;
+		case THRUM__TABLE_EDGES:
+			note_edge(work, thrum__analyse_take_row(&rows, THRUM__TABLE_EDGES));
+			break;
+		default: return;
+		}
 }
 
 /* ---- The answer --------------------------------------------------------------------------- */
@@ -637,8 +650,9 @@ static void free_work(struct thrum__odd_work *work)
 	free(work);
 }
 
-/* Sorts all turns into series. Returns NULL if there is no memory. */
-static struct thrum__odd_work *make_work(const struct thrum__model *model)
+/* Sorts all turns into series. Returns NULL if there is no memory, or once *is_unwanted is set. */
+static struct thrum__odd_work *make_work(const struct thrum__model *model,
+	const atomic_bool *is_unwanted)
 {
 	struct thrum__odd_work *work = calloc(1, sizeof *work);
 	size_t lanes = (size_t)model->lane_count + 1;
@@ -648,6 +662,7 @@ static struct thrum__odd_work *make_work(const struct thrum__model *model)
 		return NULL;
 	}
 	work->model = model;
+	work->is_unwanted = is_unwanted;
 	work->known = calloc(KNOWN, sizeof *work->known);
 	work->known_series = calloc(KNOWN, sizeof *work->known_series);
 	work->open = calloc((size_t)work->places.count + 1, sizeof *work->open);
@@ -660,24 +675,41 @@ static struct thrum__odd_work *make_work(const struct thrum__model *model)
 	} else {
 		work->error = -THRUM_E_MEMORY;
 	}
-	if (work->error == 0)
+	if (work->error == 0 && !*is_unwanted)
 		return work;
 	free_work(work);
 	return NULL;
 }
 
+void thrum__analyse_odd_prepare(struct thrum__odd_search *search, const atomic_bool *is_unwanted)
+{
+	if (is_whole(search->model))
+		search->work = make_work(search->model, is_unwanted);
+}
+
+static void join(struct thrum__odd_search *search, bool is_wanted)
+{
+	if (search->join)
+		search->join(search, is_wanted);
+	search->join = NULL;
+}
+
 int thrum__analyse_odd(struct thrum__odd_search *search, uint32_t on, int64_t before,
 	struct thrum__odd *odd, uint32_t max)
 {
+	static const atomic_bool never = false;
+
+	join(search, true);
 	if (!search->work && !is_whole(search->model))
 		return 0;
 	if (!search->work)
-		search->work = make_work(search->model);
+		search->work = make_work(search->model, &never);
 	return search->work ? (int)find_odd(search->work, on, before, odd, max) : -THRUM_E_MEMORY;
 }
 
 void thrum__analyse_odd_free(struct thrum__odd_search *search)
 {
+	join(search, false);
 	free_work(search->work);
 	search->work = NULL;
 }

@@ -8,6 +8,8 @@
 #ifndef ANALYSE_ODD_H
 #define ANALYSE_ODD_H
 
+#include <stdatomic.h>
+
 #include "model/model.h"
 
 /* X(NAME, lacks, did, has): the effects of a turn, and the words for one without it, for one with it, and for
@@ -46,7 +48,15 @@ struct thrum__odd {
 struct thrum__odd_search {
 	const struct thrum__model *model;
 	struct thrum__odd_work *work; /* all turns in their series; NULL until somebody asks */
+	/* NULL, or waits for a thread that prepares a search of this model, and sets `work` to what it has
+	 * made. If that isn't wanted any more, the thread may give up. It is called once. */
+	void (*join)(struct thrum__odd_search *, bool is_wanted);
+	void *context; /* for `join` */
 };
+
+/* Does what takes long before anybody asks: a thread may do it while others read the model. Gives up, and
+ * leaves all to the first question, if there is no memory or once *is_unwanted is set. O(events). */
+void thrum__analyse_odd_prepare(struct thrum__odd_search *, const atomic_bool *is_unwanted);
 
 /*
  * Finds up to `max` series whose latest odd turn began before a time, the latest one first; unless `on` is

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Turns that left out what others like them did. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -393,6 +394,89 @@ static void adds_step(void **state)
 	assert_int_equal(count_left_out(), 0);
 }
 
+/* A thread that prepares a search. */
+struct helper {
+	pthread_t thread;
+	struct thrum__odd_search search;
+	atomic_bool is_unwanted;
+	unsigned joined;
+};
+
+static void *prepare(void *context)
+{
+	struct helper *helper = context;
+
+	thrum__analyse_odd_prepare(&helper->search, &helper->is_unwanted);
+	return NULL;
+}
+
+static void join(struct thrum__odd_search *search, bool is_wanted)
+{
+	struct helper *helper = search->context;
+
+	helper->joined++;
+	helper->is_unwanted = !is_wanted;
+	assert_int_equal(pthread_join(helper->thread, NULL), 0);
+	search->work = helper->search.work;
+}
+
+/* Finds the faults while a thread prepares the search for odd turns. */
+static void find_with(struct helper *helper, const struct thrum__model *model,
+	struct thrum__findings *findings)
+{
+	struct thrum__why_work *work = thrum__why_begin(model);
+	bool is_explained, is_certain = false;
+	int more = 1;
+
+	assert_non_null(work);
+	helper->search = *thrum__why_odd(work);
+	assert_int_equal(pthread_create(&helper->thread, NULL, prepare, helper), 0);
+	thrum__why_odd(work)->join = join;
+	thrum__why_odd(work)->context = helper;
+	while (more > 0)
+		more = thrum__why_go_on(work);
+	assert_int_equal(more, 0);
+	is_explained = thrum__why_is_explained(work);
+	thrum__why_end(work, findings);
+	for (uint32_t i = 0; i < findings->count; i++)
+		is_certain |= findings->findings[i].certainty != THRUM__POSSIBLE;
+	assert_int_equal(is_explained, is_certain);
+}
+
+static void a_thread_prepares(void **state)
+{
+	struct helper helper = {.joined = 0}, unused = {.joined = 0};
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	struct thrum__odd odd;
+
+	(void)state;
+	begin();
+	for (int i = 1; i <= 6; i++)
+		answer(100 * i, 10 + i);
+	answer(700, 0);
+	assert_int_equal(find(&odd, &model, 1), 1);
+	find_with(&helper, model, &findings);
+	assert_int_equal(thrum__analyse_odd(&findings.odd, THRUM__NONE, 10000, &odd, 1), 1);
+	assert_int_equal(odd.task[0], story_task(model, 2));
+	assert_int_equal(odd.time[0], 700);
+	assert_int_equal(helper.joined, 1);
+	assert_ptr_equal(findings.odd.work, helper.search.work);
+	thrum__why_free(&findings);
+	assert_int_equal(helper.joined, 1);
+	/* Nobody asks. */
+	find_with(&unused, model, &findings);
+	assert_int_equal(unused.joined, 0);
+	thrum__why_free(&findings);
+	assert_int_equal(unused.joined, 1);
+	/* The thread has given up, and somebody asks all the same. */
+	unused = (struct helper){.is_unwanted = true};
+	find_with(&unused, model, &findings);
+	assert_int_equal(thrum__analyse_odd(&findings.odd, THRUM__NONE, 10000, &odd, 1), 1);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +489,7 @@ int main(void)
 		cmocka_unit_test(tells_sleeps_apart),
 		cmocka_unit_test(a_wait_told_anew),
 		cmocka_unit_test(adds_step),
+		cmocka_unit_test(a_thread_prepares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

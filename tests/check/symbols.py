@@ -93,7 +93,7 @@ def main():
         lines = subprocess.run(["readelf", "--dyn-syms", "--wide", adapters], check=True,
                                capture_output=True, text=True).stdout.splitlines()
         wrapped = re.compile(
-            r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evdns|evhttp|bufferevent|evconnlistener)_\w+"
+            r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evthread|evdns|evhttp|bufferevent|evconnlistener)_\w+"
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|_[eE]xit|prctl|posix_spawnp?"
             r"|chroot|pivot_root|set(re|res|e)?uid|(set|p)rlimit(64)?|mlockall"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"

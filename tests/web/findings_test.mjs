@@ -17,7 +17,6 @@ const kept = [
   ["am_lease.broken", ["pending", "behind"]],
   ["k_resizer.broken", ["failed"]],
   ["j_uscan.broken", ["first-pending", "last-pending"]],
-  ["an_quota.broken", ["held-most", "queues"]],
   ["xx_agent.healthy", []],
 ];
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyse/graph.h"
+#include "answer/find.h"
 #include "answer/slow.h"
 #include "answer/why.h"
 #include "line/match.h"
@@ -190,7 +191,7 @@ static int find(const struct command *command, int argc, char **argv,
 	int status = STATUS_OK;
 	int64_t death;
 
-	if (thrum__why_make(load->model, findings) < 0) {
+	if (find_faults(load->model, findings) < 0) {
 		load_finish(load);
 		return load_no_memory();
 	}
@@ -205,7 +206,7 @@ static int find(const struct command *command, int argc, char **argv,
 	*load = before;
 	if (status != STATUS_OK)
 		return status;
-	if (thrum__why_make(load->model, findings) == 0)
+	if (find_faults(load->model, findings) == 0)
 		return STATUS_OK;
 	load_finish(load);
 	return load_no_memory();

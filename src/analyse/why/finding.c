@@ -332,7 +332,6 @@ static int add_losses(struct thrum__search *search)
 {
 	struct thrum__odd_search *odd = &search->findings->odd;
 
-	odd->model = search->model;
 	thrum__why_add_ways(search);
 	thrum__why_add_left_out(odd, search->findings);
 	thrum__why_add_drained(odd, search->findings);
@@ -372,13 +371,28 @@ struct thrum__why_work *thrum__why_begin(const struct thrum__model *model)
 {
 	struct thrum__why_work *work = calloc(1, sizeof *work);
 
-	if (work)
-		work->search = (struct thrum__search){.model = model,
-			.findings = &work->made,
-			.gap = -1,
-			.endless = THRUM__NONE,
-			.budget = BUDGET};
+	if (!work)
+		return NULL;
+	work->made.odd.model = model;
+	work->search = (struct thrum__search){.model = model,
+		.findings = &work->made,
+		.gap = -1,
+		.endless = THRUM__NONE,
+		.budget = BUDGET};
 	return work;
+}
+
+struct thrum__odd_search *thrum__why_odd(struct thrum__why_work *work)
+{
+	return &work->made.odd;
+}
+
+bool thrum__why_is_explained(const struct thrum__why_work *work)
+{
+	for (uint32_t i = 0; i < work->made.count; i++)
+		if (work->made.findings[i].certainty != THRUM__POSSIBLE)
+			return true;
+	return false;
 }
 
 int thrum__why_go_on(struct thrum__why_work *work)

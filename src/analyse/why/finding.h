@@ -299,6 +299,13 @@ struct thrum__why_work;
 THRUM__MUST_USE struct thrum__why_work *thrum__why_begin(const struct thrum__model *);
 THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
 void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
+
+/* The search for odd turns that the findings will have: another thread may prepare it. */
+struct thrum__odd_search *thrum__why_odd(struct thrum__why_work *);
+
+/* Whether something likely or certain is found so far: then hardly anybody asks for odd turns. */
+bool thrum__why_is_explained(const struct thrum__why_work *);
+
 void thrum__why_free(struct thrum__findings *);
 
 /* Up to when to read a trace again without findings, as its program's death let others go on; or -1. */

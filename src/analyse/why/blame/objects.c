@@ -102,8 +102,7 @@ static void drop_starter(const struct thrum__model *model, struct thrum__why_ser
 	if (servers->count < 2 || !thrum__analyse_task_is_pending(model, latest) ||
 		thrum__analyse_task_is_lane(model, latest) ||
 		!thrum__analyse_task_is_lane(model, servers->task[last]) ||
-		THRUM__TASK(model, latest, lane) !=
-			THRUM__TASK(model, servers->task[last], lane) ||
+		THRUM__TASK(model, latest, lane) != THRUM__TASK(model, servers->task[last], lane) ||
 		!has_only_begun(model, servers->task[last],
 			THRUM__EDGE(model, servers->edge[last], time)))
 		return;
