@@ -293,6 +293,12 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
  * whether it is. */
 static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path)
 {
+	uint32_t keeper = thrum__why_kept_by(search, path);
+
+	if (keeper != THRUM__NONE) {
+		path->leaf = path->links[path->length - 1].wait.next = keeper;
+		return true;
+	}
 	if (!thrum__why_is_withheld(search, path))
 		return false;
 	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER) {
