@@ -85,8 +85,7 @@ static bool has_moved_on(const struct thrum__model *model, const struct thrum__a
 		rounds_since(model, hold->task, hold->edge, place) == TIMERS_MIN;
 }
 
-uint32_t thrum__why_kept_by(const struct thrum__search *search,
-	const struct thrum__why_path *path)
+uint32_t thrum__why_kept_by(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__analyse_lock *lock = path->length > 0
 		? thrum__analyse_graph_lock(&search->graph, path->leaf)
