@@ -5,7 +5,8 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in blocked ignored group inherited rung leaving reader told twice asleep soon computing alarmed slept copied polls; do
+for case in blocked ignored group inherited rung leaving reader told twice asleep soon computing alarmed \
+	slept copied polls; do
 	soon "$case" "$programs/unheard" "$case"
 done
 for case in blocked ignored group inherited copied; do

@@ -22,6 +22,7 @@ struct reader {
 	int taker;       /* where it takes the lock that it keeps */
 	bool naps_below; /* it sleeps with the lock in each round */
 	int turns;       /* how often it sleeps with the lock that it keeps */
+	bool is_shared;  /* the other thread has the lock, too, at the end */
 };
 
 /* A thread sleeps for a time at a place. */
@@ -68,7 +69,12 @@ static void tell(const struct reader *reader)
 
 		if (i < reader->turns || is_last)
 			tell_nap(1, 2, timer++, time, is_last ? 0 : time + 9, reader->place);
-		tell_other(time + (is_last ? 0 : 9));
+		if (!reader->is_shared || i % 4 == 0)
+			tell_other(time + (is_last ? 0 : 9));
+	}
+	if (reader->is_shared) {
+		story_tell("%d" MS "@2 lock 4 3 =9\n", time);
+		tell_nap(2, 4, timer, time, 0, 30);
 	}
 }
 
@@ -95,6 +101,8 @@ static void a_reader_moves_on_with_the_lock(void **state)
 {
 	(void)state;
 	tell(&(struct reader){NAP, HOLD, false, TURNS + 20});
+	expect(1);
+	tell(&(struct reader){NAP, HOLD, false, TURNS + 20, .is_shared = true});
 	expect(1);
 }
 

@@ -85,21 +85,33 @@ static bool has_moved_on(const struct thrum__model *model, const struct thrum__a
 		rounds_since(model, hold->task, hold->edge, place) == TIMERS_MIN;
 }
 
-uint32_t thrum__why_kept_by(const struct thrum__search *search, const struct thrum__why_path *path)
+/* The last link of a path that waits for a lock; the path's length: none does. */
+static uint32_t lock_link(const struct thrum__model *model, const struct thrum__why_path *path)
 {
-	const struct thrum__analyse_lock *lock = path->length > 0
-		? thrum__analyse_graph_lock(&search->graph, path->leaf)
-		: NULL;
-	const struct thrum__model *model = search->model;
+	for (uint32_t i = path->length; i-- > 0;)
+		if (thrum__analyse_task_is_lock(model, path->links[i].wait.on))
+			return i;
+	return path->length;
+}
 
-	if (!lock || path->is_unknown || path->reached != THRUM__NONE ||
-		model->end - thrum__why_path_last(path)->wait.since < WITHHELD_MIN)
+uint32_t thrum__why_kept_by(struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t *at)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_lock *lock;
+
+	*at = lock_link(model, path);
+	if (*at == path->length || path->is_unknown || path->reached != THRUM__NONE ||
+		path->circle != THRUM__NONE ||
+		model->end - path->links[*at].wait.since < WITHHELD_MIN)
 		return THRUM__NONE;
-	for (uint32_t i = 0; i < lock->count; i++) {
+	lock = thrum__analyse_graph_lock(&search->graph, path->links[*at].wait.on);
+	for (uint32_t i = 0; lock && i < lock->count; i++) {
 		const struct thrum__analyse_hold *hold = &lock->holds[i];
 		struct thrum__analyse_waits waits;
 
 		if (hold->is_guess || !thrum__analyse_task_is_pending(model, hold->task) ||
+			*thrum__cause(search, hold->task) < search->findings->count ||
 			model->end - THRUM__EDGE(model, hold->edge, time) < WITHHELD_MIN)
 			continue;
 		waits = thrum__analyse_graph_waits(&search->graph, hold->task);
