@@ -60,11 +60,13 @@ static void name_parts(struct world *w, const struct thrum__world_part *parts)
 /* ---- Its description ---------------------------------------------------------------------- */
 
 /* Whether the first part's program was killed, which is the run's own as far as anybody knows, and the last
- * of the others exits soon after that: they go down with it. */
+ * of the others exits soon after that, or is killed, too: they go down with it. */
 static bool is_run_killed(const struct world *w, int64_t last)
 {
+	int ending = w->trace.info.ending;
+
 	return w->parts[0].info->ending == THRUM_ENDING_KILLED &&
-		w->trace.info.ending == THRUM_ENDING_EXITED &&
+		(ending == THRUM_ENDING_EXITED || ending == THRUM_ENDING_GONE) &&
 		last - thrum__world_end_of(w, 0) <= GOING_DOWN;
 }
 

@@ -201,6 +201,10 @@ static void a_run_is_killed_with_its_program(void **state)
 	(void)state;
 	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_EXITED, 100),
 		THRUM_ENDING_KILLED);
+	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_GONE, 100),
+		THRUM_ENDING_KILLED);
+	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_GONE, 900),
+		THRUM_ENDING_GONE);
 	/* The other one went on, or neither was killed. */
 	assert_int_equal(ending_of_run(THRUM_ENDING_KILLED, THRUM_ENDING_EXITED, 900),
 		THRUM_ENDING_EXITED);

@@ -344,6 +344,13 @@ static void tell_long(struct thread *thread, uint32_t place, const char *noun)
 	thrum_tag_value(&held_long, time / 1000000);
 }
 
+/* Whether the latest two locks that are noted are this one: those for which there was no room are it, too. */
+static bool is_latest_twice(const struct thread *thread, const void *lock)
+{
+	return atomic_load(&thread->held[HELD_MAX - 1].lock) == (uintptr_t)lock &&
+		atomic_load(&thread->held[HELD_MAX - 2].lock) == (uintptr_t)lock;
+}
+
 void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun)
 {
 	uint32_t n = atomic_load_explicit(&thread->holds, memory_order_relaxed);
@@ -353,6 +360,10 @@ void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun
 	/* Another thread took it, or it is one of those for which there was no room. */
 	if (place == HELD_MAX && n <= HELD_MAX)
 		return;
+	if (n > HELD_MAX && is_latest_twice(thread, lock)) {
+		atomic_store(&thread->holds, n - 1);
+		return;
+	}
 	if (place < HELD_MAX) {
 		if (thread->timed > 0)
 			tell_long(thread, place, noun);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "adapt/base/naps.h"
 #include "adapt/base/process.h"
 #include "adapt/forks.h"
 #include "adapt/relatives/relatives.h"
@@ -59,6 +60,20 @@ static bool is_to_end(int number, const struct process_signals *signals)
 		number != SIGTSTP && number != SIGTTIN && number != SIGTTOU;
 }
 
+/* Whether a process may take a signal by a signalfd. One that it has from this process, by the fork, is no
+ * use to it while its only thread sleeps for a time, or runs: lasts_unheard tells that it goes round. */
+static bool may_read(pid_t process, int number)
+{
+	struct process_call call;
+
+	return thrum__adapt_process_reads_signal(process, number) &&
+		!(thrum__adapt_process_reads_signal(own_pid(), number) &&
+			thrum__adapt_process_is_copy(own_pid(), process) &&
+			thrum__adapt_process_is_single(process) &&
+			(!thrum__adapt_process_call(process, 0, &call) ||
+				thrum__adapt_is_nap(&call)));
+}
+
 /* Judges one signal. A handler may run for long, and holds back a second one meanwhile. */
 static enum thrum__adapt_unheard judge(pid_t process, pid_t group, int number,
 	const struct process_signals *signals)
@@ -73,8 +88,7 @@ static enum thrum__adapt_unheard judge(pid_t process, pid_t group, int number,
 		return UNHEARD_NOT;
 	if (signals->ignored & bit)
 		return sendings.is_ignored ? UNHEARD_IGNORED : UNHEARD_NOT;
-	return signals->blocked & bit && sendings.count == 1 &&
-			!thrum__adapt_process_reads_signal(process, number)
+	return signals->blocked & bit && sendings.count == 1 && !may_read(process, number)
 		? UNHEARD_BLOCKED
 		: UNHEARD_NOT;
 }

@@ -236,6 +236,40 @@ static void reader(void)
 	end(child, child, SIGTERM);
 }
 
+/* The child has the parent's signalfd, and never reads it; or only from time to time. */
+static void with_copy(bool reads)
+{
+	struct signalfd_siginfo told;
+	sigset_t signals;
+	pid_t child;
+	int fd;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	fd = signalfd(-1, &signals, SFD_NONBLOCK);
+	if (start(&child)) {
+		hold_back(SIGTERM);
+		ready();
+		for (int i = 0; reads && i < 40; i++)
+			usleep(25000);
+		while (!reads || read(fd, &told, sizeof told) != sizeof told)
+			usleep(5000);
+		_exit(0);
+	}
+	end(child, child, SIGTERM);
+}
+
+static void copied(void)
+{
+	with_copy(false);
+}
+
+static void polls(void)
+{
+	with_copy(true);
+}
+
 /* The signal tells it something, and it hears of it after its work. */
 static void told(void)
 {
@@ -373,17 +407,19 @@ int main(int argc, char **argv)
 	} cases[] = {{"blocked", blocked}, {"ignored", ignored}, {"group", group},
 		{"inherited", inherited}, {"rung", rung}, {"leaving", leaving}, {"reader", reader},
 		{"told", told}, {"twice", twice}, {"asleep", asleep}, {"soon", soon},
-		{"computing", computing}, {"alarmed", alarmed}, {"slept", slept}};
+		{"computing", computing}, {"copied", copied}, {"polls", polls},
+		{"alarmed", alarmed}, {"slept", slept}};
 	bool is_rung = argc > 1 && strcmp(argv[1], "rung") == 0;
 	bool is_deaf = argc > 1 &&
 		(strcmp(argv[1], "blocked") == 0 || strcmp(argv[1], "ignored") == 0 ||
 			strcmp(argv[1], "group") == 0 || strcmp(argv[1], "inherited") == 0 ||
-			strcmp(argv[1], "slept") == 0);
+			strcmp(argv[1], "slept") == 0 || strcmp(argv[1], "copied") == 0);
+	bool is_over = argc > 1 && strcmp(argv[1], "polls") == 0;
 
 	is_fine = argc > 2;
 	/* On a busy machine a look may find the child at work, and the next one has to tell. The others end
 	 * in 4 s. */
-	alarm(is_fine || is_rung ? 20 : is_deaf ? 5 : 2);
+	alarm(is_fine || is_rung || is_over ? 20 : is_deaf ? 5 : 2);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

@@ -99,6 +99,10 @@ bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
  * one timer after the other, or in one call for the outside: it forgot that it has the lock, or should
  * not have it there. Not for calls that wait for others to come, such as accept. */
 bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__why_path *);
+/* Where others get the lock meanwhile, as those who read: the holder that has moved on and kept it,
+ * and goes round as it did before without it. Sets the link that waits for the lock. NONE: there is no
+ * such holder, or it is told. */
+uint32_t thrum__why_kept_by(struct thrum__search *, const struct thrum__why_path *, uint32_t *link);
 
 /* ---- Holders (holders.c) -------------------------------------------------------------------- */
 

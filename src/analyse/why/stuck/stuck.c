@@ -293,6 +293,16 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
  * whether it is. */
 static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path)
 {
+	uint32_t at, keeper = thrum__why_kept_by(search, path, &at);
+
+	if (keeper != THRUM__NONE) {
+		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+		for (; path->length > at + 1; path->length--)
+			*thrum__cause(search,
+				thrum__why_path_last(path)->task) = THRUM__CAUSE_HEALTHY;
+		path->leaf = path->links[at].wait.next = keeper;
+		return true;
+	}
 	if (!thrum__why_is_withheld(search, path))
 		return false;
 	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER) {
