@@ -122,6 +122,17 @@ void thrum__adapt_event_ran(const struct event *event)
 		}
 }
 
+/* A loop is freed: its events are no more, as far as is known. */
+static void forget_active(const struct event_base *base)
+{
+	struct active *one = active_of(base);
+
+	if (atomic_load(&one->base) != base)
+		return;
+	atomic_store(&one->event, NULL);
+	resolve_told(&one->task);
+}
+
 /* ---- Loops that were broken, or have returned -------------------------------------------------- */
 
 /* Loops that have returned, and that nobody runs. */
@@ -203,12 +214,21 @@ static thrum_task tell(void)
 	return thrum__adapt_missing(label, thread.runner);
 }
 
+/* A program may run its loop for each turn, so this asks for no system call. */
+static bool has_other_threads(void)
+{
+	for (const struct thread *t = thrum__adapt_threads(); t; t = t->next)
+		if (t != thrum__adapt_self && atomic_load(&t->tid))
+			return true;
+	return false;
+}
+
 static struct run begin_loop(struct event_base *base, const void *caller)
 {
 	struct run outer = thread;
 
 	/* Another thread may make events active while the loop waits. */
-	if (!atomic_load(&knows_threads) && !thrum__adapt_process_is_single(own_pid()))
+	if (!atomic_load(&knows_threads) && has_other_threads())
 		thrum__adapt_looks_active = look_for_active;
 	thread = (struct run){base, caller, breaker_of(base)};
 	forget(base);
@@ -261,5 +281,6 @@ STAND_IN void event_base_free(struct event_base *base)
 {
 	forget(base);
 	come_back(base);
+	forget_active(base);
 	real_event_base_free(CALLER)(base);
 }

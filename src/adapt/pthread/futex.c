@@ -51,10 +51,11 @@ void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *cal
 	struct object *object;
 
 	*wait = (struct wait){.pause.is_over = true};
+	/* In this order: nothing is sought once the process has limited its system calls. */
 	if (((operation & FUTEX_CMD_MASK) != FUTEX_WAIT &&
 		    (operation & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
-		!is_of_program(caller) || thrum__adapt_is_paused() ||
-		!records_wait(ADAPTER_PTHREAD))
+		!word || !may_record(ADAPTER_PTHREAD) || thrum__adapt_is_paused() ||
+		!is_of_program(caller) || !records_wait(ADAPTER_PTHREAD))
 		return;
 	object = thrum__adapt_object_make(word, THRUM_KIND_CONDITION, "futex", caller);
 	if (object && p[3] == 0 && is_shared(object, word, operation))
