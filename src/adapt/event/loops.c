@@ -10,6 +10,7 @@
 #include "adapt/look/look.h"
 #include "port/port.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <event2/event_compat.h>
 #include <event2/event_struct.h>
@@ -18,6 +19,7 @@
 #define BREAKS 16u              /* of several loops with one place, the latest is known */
 #define LEFT 16u                /* further loops that returned are not known */
 #define LONG INT64_C(500000000) /* ns for which an event is active, and its loop waits */
+#define SOUGHT 25000000         /* ns until threads are sought again */
 
 REAL(event_base_loop)
 REAL(event_base_dispatch)
@@ -214,13 +216,21 @@ static thrum_task tell(void)
 	return thrum__adapt_missing(label, thread.runner);
 }
 
-/* A program may run its loop for each turn, so this asks for no system call. */
-static bool has_other_threads(void)
+/* Whether the process has or had several threads. A program may run its loop for each turn, so this asks now and
+ * then only. Keeps errno. */
+static bool has_threads(void)
 {
-	for (const struct thread *t = thrum__adapt_threads(); t; t = t->next)
-		if (t != thrum__adapt_self && atomic_load(&t->tid))
-			return true;
-	return false;
+	static _Atomic bool has_several;
+	static _Atomic int64_t sought;
+	int64_t now = rough_time();
+	int error = errno;
+
+	if (!is_limited() && !atomic_load(&has_several) && now - atomic_load(&sought) >= SOUGHT) {
+		atomic_store(&sought, now);
+		atomic_store(&has_several, !thrum__adapt_process_is_single(own_pid()));
+	}
+	errno = error;
+	return atomic_load(&has_several);
 }
 
 static struct run begin_loop(struct event_base *base, const void *caller)
@@ -228,7 +238,7 @@ static struct run begin_loop(struct event_base *base, const void *caller)
 	struct run outer = thread;
 
 	/* Another thread may make events active while the loop waits. */
-	if (!atomic_load(&knows_threads) && has_other_threads())
+	if (!atomic_load(&knows_threads) && has_threads())
 		thrum__adapt_looks_active = look_for_active;
 	thread = (struct run){base, caller, breaker_of(base)};
 	forget(base);
