@@ -216,8 +216,8 @@ static thrum_task tell(void)
 	return thrum__adapt_missing(label, thread.runner);
 }
 
-/* Whether the process has or had several threads. A program may run its loop for each turn, so this asks now and
- * then only. Keeps errno. */
+/* Whether the process has or had several threads. A program may run its loop for each turn, so this asks now
+ * and then only. Keeps errno. */
 static bool has_threads(void)
 {
 	static _Atomic bool has_several;
@@ -226,8 +226,8 @@ static bool has_threads(void)
 	int error = errno;
 
 	if (!is_limited() && !atomic_load(&has_several) && now - atomic_load(&sought) >= SOUGHT) {
-		atomic_store(&sought, now);
 		atomic_store(&has_several, !thrum__adapt_process_is_single(own_pid()));
+		atomic_store(&sought, now);
 	}
 	errno = error;
 	return atomic_load(&has_several);

@@ -102,6 +102,7 @@ void thrum__adapt_futex_wake(const long p[6], const void *caller)
 	object = thrum__adapt_object((uintptr_t)p[0]);
 	if (!object || (!was_woken(object) && is_handler()))
 		return;
-	atomic_fetch_or(&object->arrived, WOKEN);
+	if (!was_woken(object))
+		atomic_fetch_or(&object->arrived, WOKEN);
 	thrum__adapt_tell_signal_of(object, atomic_load(&object->waiters), caller);
 }
