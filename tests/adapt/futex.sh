@@ -8,12 +8,14 @@ nm -D --defined-only "$BUILD/src/libthrum-adapt.so" | grep -q ' T syscall$' || {
 	echo "skipped: built without GLib"
 	exit 77
 }
-for case in fine lost shared; do
+for case in fine handler lost shared; do
 	begin "$case" "$programs/futex" "$case"
 done
 wait
 has fine dump 'signal .*futex (filled|futex\+0x).*, waiting: 1  in '
 has fine why '^no findings'
+has handler dump 'wait .*futex'
+has handler why '^no findings'
 has lost why '^(never resolved|deadlock)'
 has lost why 'thread consume: Waits for .futex (filled|futex\+0x)'
 has lost why 'wait_while|futex\+0x'

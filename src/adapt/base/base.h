@@ -133,7 +133,7 @@ struct object {
 	_Atomic uint64_t waiter; /* the task that began to wait last */
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard, and whether there ever was one. For a
-	 * futex: the first, and whether other processes share its memory. For a
+	 * futex: the first, and who may wake others. For a
 	 * lock: the other process that is told to have it, and how often it was taken since the last
 	 * wait for it, or for a condition that nobody had signalled, began. */
 	_Atomic uint32_t count, arrived;

@@ -169,11 +169,13 @@ STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 	struct itimerspec *before)
 {
 	struct itimerspec own, *old = before ? before : &own;
-	/* Both may be one: it is overwritten. */
-	const struct timespec first = time ? time->it_value : (struct timespec){0, 0};
+	/* Both may be one: it is overwritten. Else it is read once the kernel could read it. */
+	struct timespec first = time && time == before ? time->it_value : (struct timespec){0, 0};
 	int result = real_timerfd_settime(CALLER)(fd, flags, time, old);
 
 	if (result == 0 && is_chosen(ADAPTER_LOOP) && thrum__adapt_is_timer(fd)) {
+		if (time != before)
+			first = time->it_value;
 		note_set(place_of(fd), !is_zero(&first), !is_zero(&old->it_value), CALLER);
 		note_late(place_of(fd), fd, flags & TFD_TIMER_ABSTIME, &first, CALLER);
 	}

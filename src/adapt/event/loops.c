@@ -10,6 +10,7 @@
 #include "adapt/look/look.h"
 #include "port/port.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <event2/event_compat.h>
 #include <event2/event_struct.h>
@@ -18,6 +19,7 @@
 #define BREAKS 16u              /* of several loops with one place, the latest is known */
 #define LEFT 16u                /* further loops that returned are not known */
 #define LONG INT64_C(500000000) /* ns for which an event is active, and its loop waits */
+#define SOUGHT 25000000         /* ns until threads are sought again */
 
 REAL(event_base_loop)
 REAL(event_base_dispatch)
@@ -122,6 +124,17 @@ void thrum__adapt_event_ran(const struct event *event)
 		}
 }
 
+/* A loop is freed: its events are no more, as far as is known. */
+static void forget_active(const struct event_base *base)
+{
+	struct active *one = active_of(base);
+
+	if (atomic_load(&one->base) != base)
+		return;
+	atomic_store(&one->event, NULL);
+	resolve_told(&one->task);
+}
+
 /* ---- Loops that were broken, or have returned -------------------------------------------------- */
 
 /* Loops that have returned, and that nobody runs. */
@@ -203,12 +216,29 @@ static thrum_task tell(void)
 	return thrum__adapt_missing(label, thread.runner);
 }
 
+/* Whether the process has or had several threads. A program may run its loop for each turn, so this asks now
+ * and then only. Keeps errno. */
+static bool has_threads(void)
+{
+	static _Atomic bool has_several;
+	static _Atomic int64_t sought;
+	int64_t now = rough_time();
+	int error = errno;
+
+	if (!is_limited() && !atomic_load(&has_several) && now - atomic_load(&sought) >= SOUGHT) {
+		atomic_store(&has_several, !thrum__adapt_process_is_single(own_pid()));
+		atomic_store(&sought, now);
+	}
+	errno = error;
+	return atomic_load(&has_several);
+}
+
 static struct run begin_loop(struct event_base *base, const void *caller)
 {
 	struct run outer = thread;
 
 	/* Another thread may make events active while the loop waits. */
-	if (!atomic_load(&knows_threads) && !thrum__adapt_process_is_single(own_pid()))
+	if (!atomic_load(&knows_threads) && has_threads())
 		thrum__adapt_looks_active = look_for_active;
 	thread = (struct run){base, caller, breaker_of(base)};
 	forget(base);
@@ -261,5 +291,6 @@ STAND_IN void event_base_free(struct event_base *base)
 {
 	forget(base);
 	come_back(base);
+	forget_active(base);
 	real_event_base_free(CALLER)(base);
 }

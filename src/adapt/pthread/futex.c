@@ -13,11 +13,11 @@
 #include "adapt/pthread/pthread.h"
 #include "adapt/relatives/needs.h"
 
-/* In `arrived` of a word's object. */
+/* Bits in `arrived` of a word's object. */
 enum {
-	UNSEEN,
-	OWN,    /* only this process can wake those who wait */
-	SHARED, /* it lies in memory that others may share */
+	OWN = 1,    /* only this process can wake those who wait; 0: not known yet */
+	SHARED = 2, /* it lies in memory that others may share */
+	WOKEN = 4,  /* a thread's own code has woken some of them */
 };
 
 static bool is_of_program(const void *caller)
@@ -36,12 +36,30 @@ static bool is_shared(struct object *object, const void *word, unsigned long ope
 
 	if (operation & FUTEX_PRIVATE_FLAG)
 		return false;
-	if (known == UNSEEN) {
+	if (!(known & (OWN | SHARED))) {
 		known = thrum__adapt_ipc_put_address(name, word) ? SHARED : OWN;
-		atomic_store_explicit(&object->arrived, known, memory_order_relaxed);
+		atomic_fetch_or(&object->arrived, known);
 	}
 	errno = error;
-	return known == SHARED;
+	return known & SHARED;
+}
+
+/* Whether a thread's own code woke those who wait for a word before. If not, it may be left to a signal's
+ * handler. */
+static bool was_woken(const struct object *object)
+{
+	return atomic_load_explicit(&object->arrived, memory_order_relaxed) & WOKEN;
+}
+
+/* Whether a signal's handler wakes others: it interrupted the thread's own code. Keeps errno. */
+static bool is_handler(void)
+{
+	int error = errno;
+	bool is_one = !is_limited() && thrum__adapt_may_handle() &&
+		thrum__adapt_handler_around() != NULL;
+
+	errno = error;
+	return is_one;
 }
 
 void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *caller)
@@ -51,13 +69,16 @@ void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *cal
 	struct object *object;
 
 	*wait = (struct wait){.pause.is_over = true};
+	/* In this order: nothing is sought once the process has limited its system calls. */
 	if (((operation & FUTEX_CMD_MASK) != FUTEX_WAIT &&
 		    (operation & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
-		!is_of_program(caller) || thrum__adapt_is_paused() ||
-		!records_wait(ADAPTER_PTHREAD))
+		!word || !may_record(ADAPTER_PTHREAD) || thrum__adapt_is_paused() ||
+		!is_of_program(caller) || !records_wait(ADAPTER_PTHREAD))
 		return;
 	object = thrum__adapt_object_make(word, THRUM_KIND_CONDITION, "futex", caller);
-	if (object && p[3] == 0 && is_shared(object, word, operation))
+	if (object && p[3] == 0 &&
+		(is_shared(object, word, operation) ||
+			(!was_woken(object) && thrum__adapt_may_handle())))
 		thrum__adapt_wait_with_others(wait, object, word, caller);
 	else
 		thrum__adapt_wait_begin(wait, object, word, caller, p[3] != 0);
@@ -79,6 +100,9 @@ void thrum__adapt_futex_wake(const long p[6], const void *caller)
 		return;
 	/* NULL: nobody ever waited for it. */
 	object = thrum__adapt_object((uintptr_t)p[0]);
-	if (object)
-		thrum__adapt_tell_signal_of(object, atomic_load(&object->waiters), caller);
+	if (!object || (!was_woken(object) && is_handler()))
+		return;
+	if (!was_woken(object))
+		atomic_fetch_or(&object->arrived, WOKEN);
+	thrum__adapt_tell_signal_of(object, atomic_load(&object->waiters), caller);
 }

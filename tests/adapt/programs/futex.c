@@ -4,6 +4,7 @@
  * nothing of thrum.
  *
  * futex fine	all items are taken
+ * futex handler	the handler of a signal wakes another thread, and none comes any more
  * futex lost	the producer forgets to wake the consumer for the last item
  * futex shared	the word lies in memory that another process may share, and wakes come from there
  */
@@ -86,6 +87,40 @@ static int in_memory_of_others(void)
 	return 0;
 }
 
+static _Atomic uint32_t calls;
+
+static void call(int number)
+{
+	(void)number;
+	calls++;
+	syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void *answer_calls(void *unused)
+{
+	for (uint32_t i = 0;; i++)
+		wait_while(&calls, i);
+	return unused;
+}
+
+static bool is_second_call_missing(void)
+{
+	return calls == 1 && asleep > 0;
+}
+
+static int by_handler(void)
+{
+	pthread_t thread;
+
+	signal(SIGUSR1, call);
+	pthread_create(&thread, NULL, answer_calls, NULL);
+	pause_a_while();
+	raise(SIGUSR1);
+	end_when(is_second_call_missing);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	const char *way = count > 1 ? arguments[1] : "";
@@ -94,6 +129,8 @@ int main(int count, char **arguments)
 
 	if (strcmp(way, "shared") == 0)
 		return in_memory_of_others();
+	if (strcmp(way, "handler") == 0)
+		return by_handler();
 	pthread_create(&consumer, NULL, consume, NULL);
 	for (int i = 0; i < ITEMS; i++) {
 		pause_a_while();

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -174,6 +175,9 @@ static void after(bool makes_threads)
 {
 	pthread_t thread;
 
+	/* Its own lock, which has another value by now. */
+	if (syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, -1, NULL, NULL, 0) != 0)
+		say("no wait\n");
 	work(3);
 	work(5);
 	if (makes_threads && pthread_create(&thread, NULL, say_so, NULL) == 0)
