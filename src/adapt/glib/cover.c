@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Loops of another context, which a callback of the default context runs. Until such a loop ends, no source of
- * the default context runs. If the loop has no source, all other threads rest, and a source that is ready was
- * attached to the default context meanwhile, then the loop waits in vain. Often it was to get just that source:
- * its context wasn't pushed as the thread's default.
+ * Loops of another context, which a callback of the default context runs. Until such a loop ends, no source
+ * of the default context runs. If the loop has no source, all other threads rest, and a source that is ready
+ * was attached to the default context meanwhile, then the loop waits in vain. Often it was to get just that
+ * source: its context wasn't pushed as the thread's default.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct {
 	const void *_Atomic caller;
 	_Atomic uint64_t source; /* the first that is ready in the default context; NONE */
 	_Atomic int64_t since;   /* when the last one came */
-	_Atomic uint64_t told;
+	_Atomic uint64_t told;   /* NONE: nothing was told of it */
 } cover;
 
 void thrum__adapt_glib_covers(const struct glib_running *running, thrum_task loop,
@@ -48,31 +48,42 @@ void thrum__adapt_glib_waits_for_default(thrum_task source)
 	atomic_compare_exchange_strong(&cover.source, &none, source);
 }
 
-/* Whether nothing can come that the loop would take. */
+/* Whether the calling thread runs the loop, and no other one within it. */
+static bool is_covering(void)
+{
+	return thrum__adapt_self && atomic_load(&cover.thread) == thrum__adapt_self &&
+		thrum__adapt_glib_is_covered();
+}
+
+/* Whether a source waits, and nothing can come that the loop would take. */
 static bool is_in_vain(const struct looking *looking)
 {
-	return looking->is_endless && looking->alone >= 0 && !thrum__adapt_had_handlers() &&
-		rough_time() - atomic_load(&cover.since) >= LONG &&
+	return atomic_load(&cover.source) && looking->is_endless && looking->alone >= 0 &&
+		!thrum__adapt_had_handlers() && rough_time() - atomic_load(&cover.since) >= LONG &&
 		thrum__adapt_others_rest(looking);
 }
 
-bool thrum__adapt_glib_look_covered(const struct looking *looking)
+thrum_task thrum__adapt_glib_tell_covered(void)
 {
 	thrum_task source = atomic_load(&cover.source), loop = atomic_load(&cover.loop), told;
-	char label[PLACE_MAX + 80];
+	char label[2 * PLACE_MAX];
 
-	if (!source || !thrum__adapt_self || atomic_load(&cover.thread) != thrum__adapt_self ||
-		!thrum__adapt_glib_is_covered())
-		return false;
+	if (!source || !is_covering())
+		return THRUM_TASK_NONE;
 	if (atomic_load(&cover.told))
-		return true;
-	if (!is_in_vain(looking))
-		return false;
+		return atomic_load(&cover.told);
 	thrum__adapt_label(label, "source for the main loop of", atomic_load(&cover.caller));
-	strcat(label, ", while one waits for the default main context");
+	thrum__adapt_label(label + strlen(label), ", while one waits for that of",
+		thrum__adapt_glib_outermost());
 	told = thrum__adapt_missing(label, atomic_load(&cover.caller));
 	thrum_task_wait(loop, told);
 	thrum_task_wait(source, loop);
 	atomic_store(&cover.told, told);
-	return true;
+	return told;
+}
+
+bool thrum__adapt_glib_look_covered(const struct looking *looking)
+{
+	return is_covering() && (atomic_load(&cover.told) || is_in_vain(looking)) &&
+		thrum__adapt_glib_tell_covered();
 }

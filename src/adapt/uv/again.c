@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Timers of libuv that uv_timer_again stopped, as they have no repeat. A program may want just that. So a
- * loop's thread looks now and then, and tells of the only such timer: only while another thread waits for data
- * of this loop, all others sleep, and nothing is left in the loop that is known to go on. That is no request,
- * no stream but such whose other end is here, too, and no timer but those that came twice since. These may
- * count to more: why says that it is possible.
+ * loop's thread looks now and then, and tells of the only such timer: only while another thread waits for
+ * data of this loop, all others sleep, and nothing is left in the loop that is known to go on. That is no
+ * request, no stream but such whose other end is here, too, and no timer but those that came twice since.
+ * These may count to more: why says that it is possible.
  */
 #include "adapt/uv/uv.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A server has a limit of one connection: then it takes its listener out of its epoll. A connection that says
- * nothing is closed, and there it forgets to put the listener back. With `fine` it doesn't, with `late` a timer
- * puts it back, with `handed` another thread does. With `taken` another thread accepts the rest. It knows
- * nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a handler might
- * end don't look.
+ * A server has a limit of one connection: then it takes its listener out of its epoll. A connection that
+ * says nothing is closed, and there it forgets to put the listener back. With `fine` it doesn't, with
+ * `late` a timer puts it back, with `handed` another thread does. With `taken` another thread accepts the
+ * rest. It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose
+ * calls a handler might end don't look.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
