@@ -16,13 +16,6 @@ healthy='acting idle signalled counted limited heard'
 for case in $cases $healthy; do
 	begin "$case" "$programs/glib_stuck" "$case"
 done
-for case in task thread; do
-	begin "cover-$case" "$programs/glib_cover" "$case"
-	soon "fine-cover-$case" "$programs/glib_cover" "$case" fine
-done
-for case in later timed; do
-	soon "fine-cover-$case" "$programs/glib_cover" "$case"
-done
 for case in $cases late waiting iterated; do
 	[[ $case == unasked ]] || soon "fine-$case" "$programs/glib_stuck" "$case" fine
 done
@@ -55,13 +48,6 @@ has unrun why "idle (tell_done|glib_stuck\+0x).*: Waits for .run of a loop of th
 has default why 'idle (tell_done|glib_stuck\+0x).*: Waits for .run of the default main context'
 for case in $cases late waiting iterated; do
 	[[ $case == unasked ]] || has "fine-$case" why '^no findings'
-done
-for case in task thread; do
-	place='(wait_for_all|main|glib_cover\+0x[0-9a-f]*)'
-	has "cover-$case" why "Waits for .source for the main loop of $place, while one waits for that of $place"
-done
-for case in task thread later timed; do
-	has "fine-cover-$case" why '^no findings'
 done
 for case in $healthy; do
 	has "$case" why '^no findings'
