@@ -22,6 +22,7 @@ keeps() {
 for case in pair door ticking throttled asked; do
 	begin "$case" "$programs/removed" "$case"
 done
+begin refuses-all "$programs/refuses" broken
 if [[ -x $programs/glib_removed ]]; then
 	begin glib-fd "$programs/glib_removed" fd
 	begin glib-channel "$programs/glib_removed" channel
@@ -35,6 +36,9 @@ if [[ -x $programs/event_removed ]]; then
 fi
 for case in pair door ticking throttled asked handed paused resting child doubled; do
 	soon "fine-$case" "$programs/removed" "$case" fine
+done
+for way in fine late handed taken; do
+	soon "refuses-all-$way" "$programs/refuses" "$way"
 done
 if [[ -x $programs/glib_removed ]]; then
 	for case in fd channel paused; do
@@ -62,6 +66,11 @@ done
 has throttled why 'Waits for .data so far unread of socket [0-9]*, unwatched since epoll_ctl in (watch|throttle)[^+]'
 for case in pair door ticking throttled asked handed paused resting child doubled; do
 	keeps "fine-$case"
+done
+has refuses-all why 'Waits for .queued connections of socket [0-9]*, unwatched since epoll_ctl in refuse_more'
+for way in fine late handed taken; do
+	has "refuses-all-$way" why '^no findings'
+	"$THRUM" dump "refuses-all-$way.thrum" | grep 'queued conn' && wrong "$way: all are accepted"
 done
 if [[ -x $programs/glib_removed ]]; then
 	leaves glib-fd 'left by the removed source on_question'

@@ -74,7 +74,7 @@ for case in blocked halves fine timer work thread user; do
 done
 
 # A loop that has nothing left to do, while a thread needs it.
-for case in stopped timer again; do
+for case in stopped timer again ticking; do
 	same "left-$case" "$programs/uv_left" "$case"
 	same "fine-left-$case" "$programs/uv_left" "$case" fine
 	has "fine-left-$case" why '^no findings'
@@ -83,6 +83,10 @@ has left-stopped why 'socket [0-9]+ to [0-9]+, reading stopped by (on_bytes|uv_l
 has left-timer why 'timer (on_beat|uv_left\+0x[0-9a-f]+), stopped before it came by (on_answer|uv_left\+0x)'
 beat='(on_beat|uv_left\+0x[0-9a-f]+)'
 has left-again why "Waits for .timer $beat, without a repeat when started again in $beat"
+has left-ticking why '^never resolved \(possible\)'
+has left-ticking why "Waits for .stopped timer $beat, without a repeat when started again in $beat"
+same left-counting "$programs/uv_left" counting
+has left-counting why '^no findings'
 
 # All threads of the pool open a FIFO, until somebody comes.
 same pool "$programs/uv_fifos"

@@ -294,6 +294,8 @@ struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost)
 		run_made(context, 1);
 	}
 	running.context = context;
+	running.is_cover = !running.is_default && thread.runs == 1 &&
+		thread.outermost == real_g_main_context_default(NULL)();
 	running.is_outermost = !thread.outermost;
 	if (running.is_outermost)
 		thread.outermost = context;
@@ -317,7 +319,15 @@ void thrum__adapt_glib_ran(const struct glib_running *running)
 	}
 	if (running->is_outermost)
 		thread.outermost = NULL;
+	if (running->is_cover)
+		thrum__adapt_glib_uncovers();
 	come_back(running->left);
+}
+
+bool thrum__adapt_glib_is_covered(void)
+{
+	return thread.runs == 1 && atomic_load(&of_default.runs) == 1 &&
+		!atomic_load(&of_default.is_iterated);
 }
 
 /* A source is attached to the default context by a thread that has its own. */
@@ -344,6 +354,8 @@ void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_
 	if ((is_ready || UNLIKELY(thread.runs > 0 || thread.count > 0)) && source &&
 		is_default(context))
 		attach_to_default(source, caller);
+	if (is_ready && source && is_default(context))
+		thrum__adapt_glib_waits_for_default(source);
 	if (one)
 		wait_for_pop(source, one);
 }

@@ -39,6 +39,7 @@ struct glib_running {
 	const void *context;
 	void *left; /* a context, to which it comes back then */
 	bool is_default, is_outermost;
+	bool is_cover; /* it runs within a loop of the default context, alone */
 };
 struct glib_running thrum__adapt_glib_runs(void *main_loop, bool is_outermost);
 void thrum__adapt_glib_ran(const struct glib_running *);
@@ -58,6 +59,26 @@ thrum_task thrum__adapt_glib_unpopped(void);
 /* The context that the calling thread runs: that of its outermost loop, or the default one if no other thread
  * does; NULL: it runs none. */
 const void *thrum__adapt_glib_context(void);
+
+/* Whether the calling thread runs a single loop of another context, within the only one of the default
+ * context. */
+bool thrum__adapt_glib_is_covered(void);
+
+/* ---- cover.c ---- */
+
+/* The calling thread is about to run a loop, whose task this is. If that is within one of the default
+ * context, it is noted; and its end. */
+void thrum__adapt_glib_covers(const struct glib_running *, thrum_task loop, const void *caller);
+void thrum__adapt_glib_uncovers(void);
+/* A source that is ready is attached to the default context. */
+void thrum__adapt_glib_waits_for_default(thrum_task source);
+struct looking;
+/* If such a source waits for the end of the calling thread's loop, which waits in vain: returns the task
+ * that tells it; else NONE. */
+thrum_task thrum__adapt_glib_tell_covered(void);
+/* Looks whether the calling thread's loop waits in vain, while such a source waits for its end. Returns
+ * whether that is told. */
+bool thrum__adapt_glib_look_covered(const struct looking *);
 
 /* ---- dbus.c ---- */
 
@@ -103,6 +124,8 @@ void thrum__adapt_glib_signals(const void *condition);
 /* The calling thread is about to run a main loop, or has run it. */
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller);
 void thrum__adapt_glib_loop_end(void *main_loop);
+/* Where it runs the outermost one, if it runs any. */
+const void *thrum__adapt_glib_outermost(void);
 
 /* ---- locks.c ---- */
 

@@ -407,7 +407,7 @@ static void look(const struct looking *looking)
 {
 	const struct kind *habit;
 
-	if (atomic_load(&told) || !do_all_rest(looking))
+	if (atomic_load(&told) || thrum__adapt_glib_look_covered(looking) || !do_all_rest(looking))
 		return;
 	habit = find_habit();
 	for (uint32_t i = 0; i < OPEN_MAX && !atomic_load(&told); i++) {

@@ -93,6 +93,9 @@ static thrum_task tell(void)
 	if (!add_reason(label + strlen(label), run)) {
 		if (!is_main && thread.count < 2)
 			return THRUM_TASK_NONE;
+		task = thrum__adapt_glib_tell_covered();
+		if (task)
+			return task;
 		open = thrum__adapt_glib_unpopped();
 		open = open ? open : thrum__adapt_glib_open();
 	}
@@ -125,4 +128,9 @@ void thrum__adapt_glib_loop_end(void *main_loop)
 	thread.count--;
 	forget(main_loop);
 	note_innermost();
+}
+
+const void *thrum__adapt_glib_outermost(void)
+{
+	return thread.runs[0].caller;
 }

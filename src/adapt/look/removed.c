@@ -2,8 +2,8 @@
 /*
  * Descriptors whose last watch was removed: a source of GLib whose callback said that it is done, an event
  * of libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes
- * nevertheless, nobody reads it. Nor does anybody accept a connection at a listener of libevent that was
- * disabled. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is told
+ * nevertheless, nobody reads it. Nor does anybody accept a connection at a listener that was taken out,
+ * or disabled. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is told
  * only while a thread waits for the other end, all others sleep, and none waits for a connection to the
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
  * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it
@@ -234,9 +234,7 @@ static bool has_watch(int fd)
 static bool may_tell(const struct removed *one, int fd, int64_t age, const struct looking *looking,
 	struct others *others)
 {
-	*others = (struct others){.fd = fd,
-		.event = POLLIN,
-		.is_door = atomic_load(&one->words) == since_closed};
+	*others = (struct others){.fd = fd, .event = POLLIN, .is_door = thrum__adapt_listens(fd)};
 	if (!thrum__adapt_others_settle(others, looking) || others->origins & FROM_OUTSIDE)
 		return false;
 	return !(others->origins & FROM_TIMER) ||
@@ -263,9 +261,9 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 	bool may_end = others->origins && (words == blocked || atomic_load(&longest) > 0);
 
 	thrum__adapt_put_call(label,
-		words == since_closed ? "queued connections of"
-			: may_end     ? "data so far unread of"
-				      : "unread data of",
+		thrum__adapt_listens(fd) ? "queued connections of"
+			: may_end        ? "data so far unread of"
+					 : "unread data of",
 		fd);
 	thrum__adapt_label_place(label + strlen(label), words,
 		(struct place){place, atomic_load(&one->above)});
@@ -288,7 +286,8 @@ static int unread_of(const char *words, int fd)
 	int (*held)(int fd) = atomic_load(&thrum__adapt_removed_held);
 	int unread;
 
-	if (!words || has_watch(fd) || thrum__adapt_listens(fd) != (words == since_closed))
+	if (!words || has_watch(fd) ||
+		(words != unwatched && thrum__adapt_listens(fd) != (words == since_closed)))
 		return 0;
 	unread = thrum__adapt_unread(fd);
 	if (words == since_disabled && held)

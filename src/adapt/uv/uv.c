@@ -259,6 +259,7 @@ STAND_IN int uv_timer_start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout
 		return real_uv_timer_start(CALLER)(handle, cb, timeout, repeat);
 	tell_due(handle, timeout);
 	thrum__adapt_loop_timer_started(handle);
+	thrum__adapt_uv_timer_over(handle);
 	return real_uv_timer_start(CALLER)(handle, on_timer, timeout, repeat);
 }
 
@@ -270,9 +271,11 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 	if (result == 0 && repeat > 0 && thrum__adapt_uv_begin(CALLER)) {
 		tell_due(handle, repeat);
 		thrum__adapt_loop_timer_started(handle);
+		thrum__adapt_uv_timer_over(handle);
 	} else if (result == 0 && repeat == 0 && thrum__adapt_uv_begin(CALLER) &&
 		!real_uv_is_active(CALLER)(AS_HANDLE(handle))) {
 		thrum__adapt_loop_timer_vain(handle, thrum__adapt_caller(CALLER));
+		thrum__adapt_uv_timer_vain(handle, thrum__adapt_caller(CALLER));
 	}
 	return result;
 }
@@ -423,6 +426,8 @@ STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 	/* Also for libuv itself, and if nothing is recorded: the handle may be freed. */
 	thrum__adapt_uv_started(handle);
 	thrum__adapt_loop_timer_gone(handle);
+	if (handle->type == UV_TIMER)
+		thrum__adapt_uv_timer_over((uv_timer_t *)handle);
 	if (handle->type == UV_ASYNC && thrum__adapt_uv_task(handle))
 		thrum__adapt_uv_async_closed((uv_async_t *)handle, CALLER);
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {

@@ -82,6 +82,9 @@ void thrum__adapt_uv_async_runs(uv_async_t *);
 void thrum__adapt_uv_async_closed(uv_async_t *, const void *caller);
 /* Runs a loop. Notes that it was left, unless the program runs it step by step. */
 int thrum__adapt_uv_run_loop(uv_loop_t *, uv_run_mode, const void *caller);
+/* uv_timer_again has stopped a timer, there, as it has no repeat; it is started, or closed. */
+void thrum__adapt_uv_timer_vain(uv_timer_t *, const void *caller);
+void thrum__adapt_uv_timer_over(const uv_timer_t *);
 /* The address of the program's callback of a handle. */
 const void *thrum__adapt_uv_callback(const uv_handle_t *);
 

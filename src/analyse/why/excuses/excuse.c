@@ -86,7 +86,7 @@ bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
 
 bool thrum__why_may_be_gone(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"gone source", "data so far unread of",
+	static const char *const words[] = {"gone source", "stopped timer", "data so far unread of",
 		"data so far unsent to"};
 
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);

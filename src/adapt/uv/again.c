@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Timers of libuv that uv_timer_again stopped, as they have no repeat. A program may want just that. So a
+ * loop's thread looks now and then, and tells of the only such timer: only while another thread waits for
+ * data of this loop, all others sleep, and nothing is left in the loop that is known to go on. That is no
+ * request, no stream but such whose other end is here, too, and no timer but those that came twice since.
+ * These may count to more: why says that it is possible.
+ */
+#include "adapt/uv/uv.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "adapt/look/look.h"
+
+#define VAIN_MAX 16 /* further timers are not looked at */
+
+/* Only the thread of the timer's loop uses the other members. */
+static struct vain {
+	uv_timer_t *_Atomic timer; /* NULL: it is free */
+	int epoll;                 /* of its loop */
+	pid_t process;             /* a child of it has a copy only */
+	const void *caller;        /* who was to start it again */
+	int64_t since;
+	thrum_task task; /* that tells of it, or NONE */
+} vain[VAIN_MAX];
+static _Atomic int used; /* no entry from this one on was ever used */
+
+REAL(poll)
+REAL(uv_fileno)
+REAL(uv_is_active)
+REAL(uv_timer_get_repeat)
+REAL(uv_walk)
+
+/* ---- Looking ----------------------------------------------------------------------------------- */
+
+/* The rest of a loop. */
+struct rest {
+	int64_t age;    /* ns since the timer was stopped */
+	bool may_go_on; /* something is left that may start it */
+	int asked;      /* a descriptor for whose data a task waits; -1: none */
+};
+
+static void look_at_stream(struct rest *rest, const uv_handle_t *handle)
+{
+	uv_os_fd_t fd;
+
+	if (real_uv_fileno(NULL)(handle, &fd) != 0 || thrum__adapt_origin(fd) != FROM_INSIDE)
+		rest->may_go_on = true;
+	else if (thrum__adapt_pipe_waiter(fd))
+		rest->asked = fd;
+}
+
+static void look_at_handle(uv_handle_t *handle, void *data)
+{
+	struct rest *rest = data;
+	uint64_t repeat;
+
+	if (!real_uv_is_active(NULL)(handle))
+		return;
+	switch (handle->type) {
+	case UV_ASYNC:
+	case UV_PREPARE:
+	case UV_CHECK: break;
+	case UV_TIMER:
+		repeat = real_uv_timer_get_repeat(NULL)((uv_timer_t *)handle);
+		rest->may_go_on |= repeat == 0 || repeat > (uint64_t)rest->age / 2000000;
+		break;
+	case UV_NAMED_PIPE:
+	case UV_TCP: look_at_stream(rest, handle); break;
+	default: rest->may_go_on = true;
+	}
+}
+
+/* Returns the task that waits for data of the loop, if nothing may go on; or NONE. */
+static thrum_task find_waiter(const uv_loop_t *loop, int64_t age)
+{
+	const struct looking looking = {.epoll = loop->backend_fd, .is_endless = true};
+	struct pollfd events = {.fd = loop->backend_fd, .events = POLLIN};
+	struct rest rest = {age, loop->active_reqs.count > 0, -1};
+	struct others others = {.event = POLLIN};
+
+	real_uv_walk(NULL)((uv_loop_t *)loop, look_at_handle, &rest);
+	others.fd = rest.asked;
+	return !rest.may_go_on && rest.asked >= 0 &&
+			thrum__adapt_others_settle(&others, &looking) && !others.origins &&
+			real_poll(NULL)(&events, 1, 0) == 0
+		? others.waiter
+		: THRUM_TASK_NONE;
+}
+
+static void look_at(struct vain *one, const uv_timer_t *timer)
+{
+	int64_t age = rough_time() - one->since;
+	thrum_task waiter = one->task || age < LOOK_TIMED ? THRUM_TASK_NONE
+							  : find_waiter(timer->loop, age);
+	char label[2 * PLACE_MAX + 60];
+
+	if (!waiter)
+		return;
+	thrum__adapt_label(label, "stopped timer",
+		thrum__adapt_uv_callback((const uv_handle_t *)timer));
+	thrum__adapt_label(label + strlen(label), ", without a repeat when started again in",
+		one->caller);
+	one->task = thrum__adapt_look_tell(label, one->caller, waiter);
+}
+
+/* A wait without a time limit looks at all stopped timers itself: see look/timers.c. */
+static thrum_task look(int epoll, bool is_waiting)
+{
+	struct vain *only = NULL;
+
+	for (int i = 0; i < atomic_load(&used) && !is_waiting; i++) {
+		if (!atomic_load(&vain[i].timer) || vain[i].epoll != epoll ||
+			vain[i].process != own_pid())
+			continue;
+		if (only)
+			return THRUM_TASK_NONE; /* not known which */
+		only = &vain[i];
+	}
+	if (only)
+		look_at(only, atomic_load(&only->timer));
+	return THRUM_TASK_NONE;
+}
+
+/* ---- Noting ------------------------------------------------------------------------------------ */
+
+void thrum__adapt_uv_timer_over(const uv_timer_t *timer)
+{
+	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++) {
+		if (atomic_load_explicit(&vain[i].timer, memory_order_relaxed) != timer)
+			continue;
+		if (vain[i].task && vain[i].process == own_pid())
+			thrum_task_resolve(vain[i].task);
+		atomic_store(&vain[i].timer, NULL);
+	}
+}
+
+void thrum__adapt_uv_timer_vain(uv_timer_t *timer, const void *caller)
+{
+	thrum__adapt_uv_timer_over(timer);
+	for (int i = 0; i < VAIN_MAX; i++) {
+		uv_timer_t *expected = NULL;
+
+		if (!atomic_compare_exchange_strong(&vain[i].timer, &expected, timer))
+			continue;
+		vain[i].epoll = timer->loop->backend_fd;
+		vain[i].process = own_pid();
+		vain[i].caller = caller;
+		vain[i].since = rough_time();
+		vain[i].task = THRUM_TASK_NONE;
+		raise_to(&used, i + 1);
+		thrum__adapt_look_also(look);
+		return;
+	}
+}
