@@ -43,7 +43,7 @@ record gaps-wrapped 6000 1 size=512 threads=3 rounds=3000 gaps=1
 record wide 4500 2 threads=2 rounds=50 far=1
 record wide-gaps 4500 2 threads=2 rounds=50 far=1 gaps=1
 record many-lanes 6000 70 threads=70 rounds=3 size=1024
-record many-lanes-wrapped 20000 40 threads=70 rounds=200 size=1024
+record many-lanes-wrapped 15000 40 threads=70 rounds=200 size=1024
 record handlers 6000 2 size=512 threads=2 rounds=20000 signals=1
 record no-switches 8000 2 threads=2 rounds=150 quiet=1
 record no-room-for-names 300 1 size=256 names=1 rounds=1
