@@ -72,6 +72,8 @@ static inline const void *thrum__adapt_spawns_at(const void *caller)
 /* Returns a caller's address; the callback's, if it lies in this library. */
 const void *thrum__adapt_caller(const void *caller);
 
+/* Whether code is the program's own, and no library's. */
+bool thrum__adapt_is_of_program(const void *address);
 /* A place of the program, and where the function was called in which it lies. NULL: not known. */
 struct place {
 	const void *at, *above;
@@ -562,6 +564,8 @@ const void *thrum__adapt_handler(int number);
 /* The handler in which the calling thread is: of all signals that have one, only its own is blocked. NULL: it
  * is in none, or that isn't known. May change errno. */
 const void *thrum__adapt_handler_around(void);
+/* Whether it is in one that is known. Keeps errno. Not while its system calls are limited. */
+bool thrum__adapt_is_in_handler(void);
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
 

@@ -231,3 +231,13 @@ const void *thrum__adapt_handler_around(void)
 	}
 	return found && has_on_stack(restorer) ? found : NULL;
 }
+
+bool thrum__adapt_is_in_handler(void)
+{
+	int error = errno;
+	bool is_in = !is_limited() && thrum__adapt_may_handle() &&
+		thrum__adapt_handler_around() != NULL;
+
+	errno = error;
+	return is_in;
+}

@@ -146,13 +146,11 @@ void thrum__adapt_semaphore_end(const void *semaphore)
 
 void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits)
 {
+	uintptr_t bit = permits > 1 ? 0 : permits == 1 ? PERMITS_ONE : PERMITS_STRANGE;
+
 	thrum__adapt_semaphore_end(semaphore);
 	atomic_store(&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores], 0);
-	atomic_store(semaphore_of(semaphore),
-		(uintptr_t)semaphore |
-			(permits == 0                  ? PERMITS_STRANGE
-					: permits == 1 ? PERMITS_ONE
-						       : 0));
+	atomic_store(semaphore_of(semaphore), (uintptr_t)semaphore | bit);
 }
 
 static void remove_permit(struct thread *self, uint32_t i)

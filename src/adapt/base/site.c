@@ -81,16 +81,21 @@ static const void *jump_of(const struct unwinding *unwinding)
 		: NULL;
 }
 
-struct place thrum__adapt_place(const void *caller)
+bool thrum__adapt_is_of_program(const void *address)
 {
 	static struct code program;
-	const void *entry = (const void *)getauxval(AT_ENTRY);
+
+	return thrum__adapt_is_within(&program, (const void *)getauxval(AT_ENTRY), address);
+}
+
+struct place thrum__adapt_place(const void *caller)
+{
 	struct unwinding unwinding = {.caller = caller, .left = FRAMES};
 	const void *jump;
 
-	if (thrum__adapt_is_within(&program, entry, caller))
+	if (thrum__adapt_is_of_program(caller))
 		_Unwind_Backtrace(look_at_frame, &unwinding);
-	if (!thrum__adapt_is_within(&program, entry, unwinding.above))
+	if (!thrum__adapt_is_of_program(unwinding.above))
 		return (struct place){caller, NULL};
 	jump = jump_of(&unwinding);
 	return (struct place){caller, jump ? jump : unwinding.above};

@@ -352,15 +352,11 @@ static bool is_new_poster(const void *semaphore)
  * errno. A thread that posted before does so on its own. */
 static bool is_handler(const void *semaphore)
 {
-	int error = errno;
-	bool is_one = (is_own(semaphore) || is_watched(semaphore)) && !has_permits(semaphore) &&
+	return (is_own(semaphore) || is_watched(semaphore)) && !has_permits(semaphore) &&
 		atomic_load_explicit(&thrum__adapt_posters[semaphore_of(semaphore) -
 					     thrum__adapt_semaphores],
 			memory_order_relaxed) == 0 &&
-		!is_limited() && thrum__adapt_may_handle() && thrum__adapt_handler_around() != NULL;
-
-	errno = error;
-	return is_one;
+		thrum__adapt_is_in_handler();
 }
 
 /* Records a post by a thread's own code if another waits. If the semaphore counts events, each post of

@@ -7,9 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/auxv.h>
 
-#include "adapt/base/cell.h"
 #include "adapt/pthread/pthread.h"
 #include "adapt/relatives/needs.h"
 
@@ -19,13 +17,6 @@ enum {
 	SHARED = 2, /* it lies in memory that others may share */
 	WOKEN = 4,  /* a thread's own code has woken some of them */
 };
-
-static bool is_of_program(const void *caller)
-{
-	static struct code program;
-
-	return thrum__adapt_is_within(&program, (const void *)getauxval(AT_ENTRY), caller);
-}
 
 /* Whether others may wake those who wait for a word. Keeps errno. */
 static bool is_shared(struct object *object, const void *word, unsigned long operation)
@@ -51,17 +42,6 @@ static bool was_woken(const struct object *object)
 	return atomic_load_explicit(&object->arrived, memory_order_relaxed) & WOKEN;
 }
 
-/* Whether a signal's handler wakes others: it interrupted the thread's own code. Keeps errno. */
-static bool is_handler(void)
-{
-	int error = errno;
-	bool is_one = !is_limited() && thrum__adapt_may_handle() &&
-		thrum__adapt_handler_around() != NULL;
-
-	errno = error;
-	return is_one;
-}
-
 void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *caller)
 {
 	unsigned long operation = (unsigned long)p[1];
@@ -73,7 +53,7 @@ void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *cal
 	if (((operation & FUTEX_CMD_MASK) != FUTEX_WAIT &&
 		    (operation & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
 		!word || !may_record(ADAPTER_PTHREAD) || thrum__adapt_is_paused() ||
-		!is_of_program(caller) || !records_wait(ADAPTER_PTHREAD))
+		!thrum__adapt_is_of_program(caller) || !records_wait(ADAPTER_PTHREAD))
 		return;
 	object = thrum__adapt_object_make(word, THRUM_KIND_CONDITION, "futex", caller);
 	if (object && p[3] == 0 &&
@@ -98,9 +78,9 @@ void thrum__adapt_futex_wake(const long p[6], const void *caller)
 	}
 	if (!is_on(ADAPTER_PTHREAD) || thrum__adapt_is_paused())
 		return;
-	/* NULL: nobody ever waited for it. */
+	/* NULL: nobody ever waited for it. A handler interrupted the thread's own code, which may never wake. */
 	object = thrum__adapt_object((uintptr_t)p[0]);
-	if (!object || (!was_woken(object) && is_handler()))
+	if (!object || (!was_woken(object) && thrum__adapt_is_in_handler()))
 		return;
 	if (!was_woken(object))
 		atomic_fetch_or(&object->arrived, WOKEN);
