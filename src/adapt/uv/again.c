@@ -6,25 +6,13 @@
  * request, no stream but such whose other end is here, too, and no timer but those that came twice since.
  * These may count to more: why says that it is possible.
  */
-#include "adapt/uv/uv.h"
+#include "adapt/uv/noted.h"
 
 #include <poll.h>
 #include <string.h>
 
-#include "adapt/look/look.h"
-
-#define VAIN_MAX 16 /* further timers are not looked at */
-
-/* Only the thread of the timer's loop uses the other members. */
-static struct vain {
-	uv_timer_t *_Atomic timer; /* NULL: it is free */
-	int epoll;                 /* of its loop */
-	pid_t process;             /* a child of it has a copy only */
-	const void *caller;        /* who was to start it again */
-	int64_t since;
-	thrum_task task; /* that tells of it, or NONE */
-} vain[VAIN_MAX];
-static _Atomic int used; /* no entry from this one on was ever used */
+/* By the place that was to start the timer again. */
+static struct noted_all vain = {.max = 16};
 
 REAL(poll)
 REAL(uv_fileno)
@@ -89,8 +77,9 @@ static thrum_task find_waiter(const uv_loop_t *loop, int64_t age)
 		: THRUM_TASK_NONE;
 }
 
-static void look_at(struct vain *one, const uv_timer_t *timer)
+static void look_at(struct noted *one)
 {
+	const uv_handle_t *timer = atomic_load(&one->handle);
 	int64_t age = rough_time() - one->since;
 	thrum_task waiter = one->task || age < LOOK_TIMED ? THRUM_TASK_NONE
 							  : find_waiter(timer->loop, age);
@@ -98,28 +87,25 @@ static void look_at(struct vain *one, const uv_timer_t *timer)
 
 	if (!waiter)
 		return;
-	thrum__adapt_label(label, "stopped timer",
-		thrum__adapt_uv_callback((const uv_handle_t *)timer));
+	thrum__adapt_label(label, "stopped timer", thrum__adapt_uv_callback(timer));
 	thrum__adapt_label(label + strlen(label), ", without a repeat when started again in",
-		one->caller);
-	one->task = thrum__adapt_look_tell(label, one->caller, waiter);
+		one->place);
+	one->task = thrum__adapt_look_tell(label, one->place, waiter);
 }
 
 /* A wait without a time limit looks at all stopped timers itself: see look/timers.c. */
 static thrum_task look(int epoll, bool is_waiting)
 {
-	struct vain *only = NULL;
+	struct noted *only = NULL, *one;
 
-	for (int i = 0; i < atomic_load(&used) && !is_waiting; i++) {
-		if (!atomic_load(&vain[i].timer) || vain[i].epoll != epoll ||
-			vain[i].process != own_pid())
-			continue;
+	for (int i = 0;
+		!is_waiting && (one = thrum__adapt_uv_next_noted(&vain, &i, epoll)) != NULL;) {
 		if (only)
 			return THRUM_TASK_NONE; /* not known which */
-		only = &vain[i];
+		only = one;
 	}
 	if (only)
-		look_at(only, atomic_load(&only->timer));
+		look_at(only);
 	return THRUM_TASK_NONE;
 }
 
@@ -127,30 +113,11 @@ static thrum_task look(int epoll, bool is_waiting)
 
 void thrum__adapt_uv_timer_over(const uv_timer_t *timer)
 {
-	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++) {
-		if (atomic_load_explicit(&vain[i].timer, memory_order_relaxed) != timer)
-			continue;
-		if (vain[i].task && vain[i].process == own_pid())
-			thrum_task_resolve(vain[i].task);
-		atomic_store(&vain[i].timer, NULL);
-	}
+	thrum__adapt_uv_forget(&vain, timer);
 }
 
 void thrum__adapt_uv_timer_vain(uv_timer_t *timer, const void *caller)
 {
-	thrum__adapt_uv_timer_over(timer);
-	for (int i = 0; i < VAIN_MAX; i++) {
-		uv_timer_t *expected = NULL;
-
-		if (!atomic_compare_exchange_strong(&vain[i].timer, &expected, timer))
-			continue;
-		vain[i].epoll = timer->loop->backend_fd;
-		vain[i].process = own_pid();
-		vain[i].caller = caller;
-		vain[i].since = rough_time();
-		vain[i].task = THRUM_TASK_NONE;
-		raise_to(&used, i + 1);
-		thrum__adapt_look_also(look);
-		return;
-	}
+	thrum__adapt_uv_forget(&vain, timer);
+	thrum__adapt_uv_note(&vain, (uv_handle_t *)timer, caller, look);
 }

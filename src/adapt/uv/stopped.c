@@ -6,7 +6,7 @@
  * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
  * twice since. A stream that is read doesn't count if its other end is here, too, and all threads rest.
  */
-#include "adapt/uv/uv.h"
+#include "adapt/uv/noted.h"
 
 #include <poll.h>
 #include <stddef.h>
@@ -14,22 +14,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "adapt/look/look.h"
-
-#define STOPPED_MAX 64         /* further streams are not looked at */
 #define STOPPED_LONG 500000000 /* ns; shorter stops are not looked at */
 
-/* Only the thread of the handle's loop uses the other members. */
-static struct stopped {
-	uv_stream_t *_Atomic handle; /* NULL: it is free */
-	int epoll;                   /* of its loop */
-	pid_t process;               /* a child of it has a copy only */
-	const void *caller;          /* who stopped it */
-	bool is_left;                /* uv_run has returned since: the pipe's name tells of it */
-	int64_t since;
-	thrum_task task; /* that tells of it, or NONE */
-} stopped[STOPPED_MAX];
-static _Atomic int used; /* no entry from this one on was ever used */
+/* By the place that stopped it. `more`: uv_run has returned since, so the pipe's name tells of it. */
+static struct noted_all stopped = {.max = NOTED_MAX};
 
 REAL(poll)
 REAL(uv_fileno)
@@ -41,74 +29,44 @@ REAL(uv_walk)
 
 /* ---- Stopping and starting ------------------------------------------------------------------- */
 
-static struct stopped *find(const uv_stream_t *handle)
-{
-	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
-		if (atomic_load_explicit(&stopped[i].handle, memory_order_relaxed) == handle)
-			return &stopped[i];
-	return NULL;
-}
-
 void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
 	const uv_stream_t *stream = (const void *)handle;
-	struct stopped *one = find(stream);
+	struct noted *one = thrum__adapt_uv_noted(&stopped, stream);
 	uv_os_fd_t fd;
 
 	thrum__adapt_uv_read_anew(stream);
 	thrum__adapt_uv_listens_anew(stream);
 	if (!one)
 		return;
-	if (one->task && one->process == own_pid())
-		thrum_task_resolve(one->task);
-	if (one->is_left && real_uv_fileno(NULL)(handle, &fd) == 0)
+	if (one->more && real_uv_fileno(NULL)(handle, &fd) == 0)
 		thrum__adapt_pipe_rename(fd, "", NULL, NULL);
-	atomic_store(&one->handle, NULL);
+	thrum__adapt_uv_unnote(one);
 }
 
 static thrum_task look(int epoll, bool is_waiting);
 
-static void note(uv_stream_t *handle, const void *caller)
-{
-	for (int i = 0; i < STOPPED_MAX; i++) {
-		uv_stream_t *expected = NULL;
-
-		if (!atomic_compare_exchange_strong(&stopped[i].handle, &expected, handle))
-			continue;
-		stopped[i].epoll = handle->loop->backend_fd;
-		stopped[i].process = own_pid();
-		stopped[i].caller = caller;
-		stopped[i].is_left = false;
-		stopped[i].since = rough_time();
-		stopped[i].task = THRUM_TASK_NONE;
-		raise_to(&used, i + 1);
-		atomic_store(&thrum__adapt_stops_streams, true);
-		thrum__adapt_look_also(look);
-		return;
-	}
-}
-
 void thrum__adapt_uv_left(const uv_loop_t *loop)
 {
+	struct noted *one;
 	uv_os_fd_t fd;
 
-	for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++) {
-		uv_stream_t *handle = atomic_load(&stopped[i].handle);
-
-		if (!handle || stopped[i].epoll != loop->backend_fd ||
-			stopped[i].process != own_pid() ||
-			real_uv_fileno(NULL)((uv_handle_t *)handle, &fd) != 0)
+	for (int i = 0;
+		(one = thrum__adapt_uv_next_noted(&stopped, &i, loop->backend_fd)) != NULL;) {
+		if (real_uv_fileno(NULL)(atomic_load(&one->handle), &fd) != 0)
 			continue;
-		stopped[i].is_left = true;
-		thrum__adapt_pipe_rename(fd, ", ", "reading stopped by", stopped[i].caller);
+		one->more = true;
+		thrum__adapt_pipe_rename(fd, ", ", "reading stopped by", one->place);
 	}
 }
 
 STAND_IN int uv_read_stop(uv_stream_t *handle)
 {
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task((uv_handle_t *)handle) &&
-		!find(handle))
-		note(handle, thrum__adapt_caller(CALLER));
+		!thrum__adapt_uv_noted(&stopped, handle) &&
+		thrum__adapt_uv_note(&stopped, (uv_handle_t *)handle, thrum__adapt_caller(CALLER),
+			look))
+		atomic_store(&thrum__adapt_stops_streams, true);
 	return real_uv_read_stop(CALLER)(handle);
 }
 
@@ -173,13 +131,13 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 	}
 }
 
-static void tell(struct stopped *one, int fd, thrum_task waiter)
+static void tell(struct noted *one, int fd, thrum_task waiter)
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	thrum__adapt_put_call(label, "unread data of", fd);
-	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->caller);
-	one->task = thrum__adapt_look_tell(label, one->caller, waiter);
+	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->place);
+	one->task = thrum__adapt_look_tell(label, one->place, waiter);
 }
 
 /* Whether nothing has come that the loop would take now, and no thread will write anything. */
@@ -191,8 +149,9 @@ static bool all_rest(int epoll)
 		real_poll(NULL)(&events, 1, 0) == 0;
 }
 
-static void look_at(struct stopped *one, uv_stream_t *handle)
+static void look_at(struct noted *one)
 {
+	uv_stream_t *handle = (void *)atomic_load(&one->handle);
 	struct rest rest = {.age = rough_time() - one->since};
 	uv_os_fd_t fd;
 	int size = 0;
@@ -217,12 +176,10 @@ static void look_at(struct stopped *one, uv_stream_t *handle)
 
 static thrum_task look(int epoll, bool is_waiting)
 {
-	(void)is_waiting;
-	for (int i = 0; i < atomic_load(&used); i++) {
-		uv_stream_t *handle = atomic_load(&stopped[i].handle);
+	struct noted *one;
 
-		if (handle && stopped[i].epoll == epoll && stopped[i].process == own_pid())
-			look_at(&stopped[i], handle);
-	}
+	(void)is_waiting;
+	for (int i = 0; (one = thrum__adapt_uv_next_noted(&stopped, &i, epoll)) != NULL;)
+		look_at(one);
 	return THRUM_TASK_NONE;
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * noted.h: handles of libuv that are noted, as something may be missing: the loop's thread looks now and then.
+ * Tables without locks, each for one sort.
+ */
+#ifndef ADAPT_UV_NOTED_H
+#define ADAPT_UV_NOTED_H
+
+#include "adapt/look/look.h"
+#include "adapt/uv/uv.h"
+
+#define NOTED_MAX 64
+
+/* Only the thread of the handle's loop uses the other members. */
+struct noted {
+	uv_handle_t *_Atomic handle; /* NULL: it is free */
+	int epoll;                   /* of its loop */
+	pid_t process;               /* a child of it has a copy only */
+	const void *place;           /* the program's code that is to be named */
+	uint64_t more;               /* what its sort knows of it; 0 at first */
+	int64_t since;
+	thrum_task task; /* that tells of it, or NONE */
+};
+
+struct noted_all {
+	int max;          /* further handles are not looked at; at most NOTED_MAX */
+	_Atomic int used; /* no entry from this one on was ever used */
+	struct noted all[NOTED_MAX];
+};
+
+/* Notes a handle, for a function that looks. NULL: there are too many. */
+struct noted *thrum__adapt_uv_note(struct noted_all *, uv_handle_t *, const void *place,
+	also_look *);
+/* The entry of a handle, or NULL. */
+struct noted *thrum__adapt_uv_noted(struct noted_all *, const void *handle);
+/* Forgets an entry, or that of a handle if it is noted. The task that tells of it ends. */
+void thrum__adapt_uv_unnote(struct noted *);
+void thrum__adapt_uv_forget(struct noted_all *, const void *handle);
+/* The next entry from number *i on of this loop in this process, or NULL. Sets *i to the one behind it. */
+struct noted *thrum__adapt_uv_next_noted(struct noted_all *, int *i, int epoll);
+
+/* Whether nothing has come that a loop would take now, and nothing can come: no request, and no handle but
+ * `except` and streams whose descriptors are inner ones. */
+bool thrum__adapt_uv_rests(const uv_loop_t *, const void *except, bool (*is_inner)(int fd));
+
+#endif
