@@ -78,7 +78,8 @@ void thrum__adapt_futex_wake(const long p[6], const void *caller)
 	}
 	if (!is_on(ADAPTER_PTHREAD) || thrum__adapt_is_paused())
 		return;
-	/* NULL: nobody ever waited for it. A handler interrupted the thread's own code, which may wake nobody. */
+	/* NULL: nobody ever waited for it. A handler interrupted the thread's own code, which may wake
+	 * nobody. */
 	object = thrum__adapt_object((uintptr_t)p[0]);
 	if (!object || (!was_woken(object) && thrum__adapt_is_in_handler()))
 		return;

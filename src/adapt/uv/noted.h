@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * noted.h: handles of libuv that are noted, as something may be missing: the loop's thread looks now and then.
- * Tables without locks, each for one sort.
+ * noted.h: handles of libuv that are noted, as something may be missing: the loop's thread looks now and
+ * then. Tables without locks, each for one sort.
  */
 #ifndef ADAPT_UV_NOTED_H
 #define ADAPT_UV_NOTED_H
