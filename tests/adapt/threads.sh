@@ -54,11 +54,11 @@ has again-blocked why '^deadlock .certain.'
 has again-blocked why 'Waits for “mutex log_lock”'
 has again-fine why '^no findings'
 
-# A thread that moved on with a read lock, which it takes again and again; or a long batch.
+# A thread that moved on with a read lock, which it takes again and again; or a long batch. One after the other: each
+# tells by how long the lock was held before.
 for case in forgets fine batch; do
-	soon "read-$case" "$programs/kept_read" "$case"
+	same "read-$case" "$programs/kept_read" "$case"
 done
-all_same
 has read-forgets why '^never resolved .possible.*thread serve. holds .rwlock'
 has read-batch why '^no findings'
 [[ ! -e read-fine.thrum ]] || has read-fine why '^no findings'
