@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/diff/diff.h"
-#include "analyse/odd.h"
+#include "analyse/odd/odd.h"
 #include "analyse/slow/flame.h"
 #include "analyse/stats/stats.h"
 #include "analyse/why/finding.h"

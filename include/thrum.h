@@ -510,11 +510,20 @@ THRUM__INLINE int64_t thrum_counter_value(const struct thrum_counter *counter);
 /* ---- Implementation: not to be used directly ------------------------------------------------ */
 
 /* The place in the source that creates tasks. If `file` is NULL, `function` is the address in the
- * program's code to which the call returns. */
+ * program's code to which the call returns. If `line` isn't 0 then, it is part of a struct
+ * thrum__site_chain. */
 struct thrum_site {
 	const char *file, *function;
 	uint32_t line;
 	uint32_t id; /* recording << 16 | definition */
+};
+
+/* The same with where the function was called in which it lies, where that one's function was called,
+ * and so on: `site.line` tells how many of these are known. All lie in one file of code. */
+#define THRUM__ABOVE_MAX 2
+struct thrum__site_chain {
+	struct thrum_site site;
+	const void *above[THRUM__ABOVE_MAX];
 };
 
 /*

@@ -3,7 +3,7 @@
 # tools/wasm.sh [FOLDER [TARGET]]: builds the rooms that take bytes and give data, with the page's core
 # (apps/web), as one wasm32 module FOLDER/core.wasm, and checks that it asks its host for nothing but
 # what the worker gives and the three calls of wasi-libc's stdio, which it answers with stubs. The
-# module that unpacks the core is FOLDER/unlzma.wasm.
+# module that unpacks the core is FOLDER/unpack.wasm.
 set -eu
 folder=${1:-$(mktemp -d)}
 [ $# -gt 0 ] || trap 'rm -rf "$folder"' EXIT
@@ -31,7 +31,7 @@ python3 tools/wasm_imports.py "$folder/core.wasm" page.read page.size page.progr
 top=$(pwd)
 {
 	echo "${2:-core.wasm}: \\"
-	echo "$top/apps/web/unlzma.c \\"
+	echo "$top/apps/web/unlzma.c $top/apps/web/join.c \\"
 	find "$folder/src" "$folder/apps" -name '*.d' -exec cat {} + | tr -s ' ' '\n' |
 		grep '\.[ch]$' | sort -u | sed "s|.*|$top/& \\\\|"
 	echo

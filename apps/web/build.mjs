@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// build.mjs CORE UNLZMA OUT ASSEMBLY: makes the page OUT, one file that needs no others, from the core
+// build.mjs CORE UNPACK OUT ASSEMBLY: makes the page OUT, one file that needs no others, from the core
 // and what unpacks it (wasm files) and the files beside this script. The same input and tools give the same bytes.
 // ASSEMBLY becomes an assembler file that puts the page into a program.
 
@@ -11,11 +11,12 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, transformSync } from "esbuild";
+import { split } from "./split.mjs";
 
-const [corePath, unlzmaPath, outPath, assemblyPath] = process.argv.slice(2);
+const [corePath, unpackPath, outPath, assemblyPath] = process.argv.slice(2);
 // Bytes of a page without traces, so that mail and bug trackers take it. A quarter finds causes,
 // tells why a task was slow and compares two traces: whoever gets a page may have no thrum for that.
-const LIMIT = 375_000;
+const LIMIT = 360_000;
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const wasm = readFileSync(corePath);
 const ask = await loadCore();
@@ -64,9 +65,9 @@ const coreModules = {
   name: "core-modules",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^core:/ }, ({ path }) => ({ path, namespace: "core" }));
-    onLoad({ filter: /^core:unlzma$/, namespace: "core" }, () => ({
-      contents: readFileSync(unlzmaPath),
-      loader: "base64",
+    onLoad({ filter: /^core:unpack$/, namespace: "core" }, () => ({
+      contents: readFileSync(unpackPath, "latin1"),
+      loader: "text",
     }));
     onLoad({ filter: /^core:numbers$/, namespace: "core" }, () => ({
       contents: Object.entries(ask("core_numbers"))
@@ -135,11 +136,29 @@ function gzip(bytes) {
   return packed;
 }
 
-/** LZMA makes the core a tenth smaller than gzip. unlzma.c wants these numbers, and the size. */
-function lzma(bytes) {
-  const args = ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0,nice=64", "-c"];
-  const packed = packedBy("xz", args, bytes, () => gzip(bytes));
-  if (packed[0] !== 0x1f) packed.writeBigUInt64LE(BigInt(bytes.length), 5);
+/** Returns the module that join.c makes of streams. */
+function joined(streams, size) {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(unpackPath)));
+  const { memory, join } = exports;
+  const from = memory.buffer.byteLength;
+  memory.grow(Math.ceil((streams.length + size) / 65536) + 1);
+  new Uint8Array(memory.buffer).set(streams, from);
+  const to = from + streams.length;
+  return Buffer.from(memory.buffer, to, join(from, to));
+}
+
+/**
+ * Parts the module into streams, which LZMA packs: a fifth smaller than gzip. unlzma.c wants these numbers,
+ * and the size; behind it comes that of the module, in place of zeros.
+ */
+function packedCore(module) {
+  const streams = split(module);
+  if (!joined(streams, module.length).equals(module)) throw new Error("join.c gives other bytes");
+  const args = ["--format=lzma", "--lzma1=preset=9e,lc=3,lp=0,pb=0,nice=96", "-c"];
+  const packed = packedBy("xz", args, streams, () => gzip(module));
+  if (packed[0] === 0x1f) return packed;
+  packed.writeUInt32LE(streams.length, 5);
+  packed.writeUInt32LE(module.length, 9);
   return packed;
 }
 
@@ -157,7 +176,7 @@ const bundle = {
   page: await script("src/page.ts"),
 };
 const parts = {
-  core: toText(lzma(wasm)),
+  core: toText(packedCore(wasm)),
   bundle: toText(gzip(JSON.stringify(bundle))),
   boot: `<script>${(await script("src/boot.ts")).trimEnd()}</script>`,
 };

@@ -14,8 +14,10 @@
  *   rights.c     programs that give up root's rights
  *   seccomp.c    programs that limit their system calls
  *   base/        tasks of objects, threads and the locks that they hold, waits: all adapters use it
+ *   shared/      semaphores and queues that processes share: who has permits, who uses them
  *   descriptor/  what is known of descriptors: whether calls wait, pipes, connections, timers
- *   relatives/   who else has what a thread waits for: other processes, and for what these wait
+ *   relatives/   what processes have of each other: children, signals, who could end a wait
+ *   ends/        who has the other end of a pipe or the lock of a file, and whether all wait for each other
  *   look/        threads that look what they missed
  *   call/        calls of the C library that wait for the outside, or make descriptors
  *   ipc/         semaphores and queues of messages that the kernel has, and semaphores in shared memory
@@ -182,7 +184,7 @@ struct thrum__adapt_forks *thrum__adapt_forks(void);
 bool thrum__adapt_fork_may_record(pid_t child);
 /* The child has ended, with this status of waitpid(). */
 void thrum__adapt_fork_ended(pid_t child, int status);
-/* This process has made the file of this key: see relatives/lock_file.c. */
+/* This process has made the file of this key: see call/lock_file.c. */
 void thrum__adapt_fork_made(uint64_t file);
 /* Returns the process that made a file; 0: it isn't known, or its children may be to remove it. */
 pid_t thrum__adapt_fork_maker(uint64_t file, char name[16], bool *is_killed);
@@ -211,6 +213,11 @@ void thrum__adapt_fork_begins(void);
 bool thrum__adapt_fork_waits(int fd, short events);
 /* Whether a sleep is recorded. That begins the recording if it is long, or the child is no longer young. */
 bool thrum__adapt_fork_sleeps(int64_t ns);
+
+/* ---- endings.c ---- */
+
+/* This fork's child begins to record: notes its name. */
+void thrum__adapt_endings_begin(void);
 
 /* ---- exec.c ---- */
 

@@ -22,8 +22,6 @@ REAL(fexecve)
 REAL(posix_spawn)
 REAL(posix_spawnp)
 REAL(fork)
-REAL(_exit)
-REAL(_Exit)
 
 static size_t count_of(char *const list[])
 {
@@ -193,16 +191,6 @@ STAND_IN pid_t fork(void)
 		note_child(child, caller, are_held || thrum__adapt_has_held());
 	return child;
 }
-
-#define EXIT(name) \
-	STAND_IN _Noreturn void name(int status) \
-	{ \
-		thrum__adapt_exits(status); \
-		real_##name(CALLER)(status); \
-		__builtin_unreachable(); \
-	}
-EXIT(_exit)
-EXIT(_Exit)
 
 #define SPAWN(name) \
 	STAND_IN int name(pid_t *restrict child, const char *restrict file, \

@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/base/queues.h"
-#include "adapt/base/sets.h"
+#include "adapt/ends/ends.h"
 #include "adapt/forks.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
+#include "adapt/shared/queues.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;
@@ -148,6 +148,34 @@ pid_t thrum__adapt_fork_starter(pid_t process, const void **caller)
 	return is_known && atomic_load(&started->process) == process ? by : 0;
 }
 
+/* Whether a process is among those that were found. */
+static bool is_found(const struct found_processes *found, pid_t process)
+{
+	for (unsigned i = 0; i < found->count; i++)
+		if (found->list[i] == process)
+			return true;
+	return false;
+}
+
+void thrum__adapt_fork_add_left(struct found_processes *found)
+{
+	for (unsigned i = 0; i < FORKS_STARTED; i++) {
+		const struct thrum__adapt_started *started = &forks->started[i];
+		pid_t process = atomic_load(&started->process), parent;
+
+		if (process == 0 || atomic_load(&started->killed) != 0 || is_found(found, process))
+			continue;
+		parent = thrum__adapt_process_parent(process);
+		if (parent == 0 || parent == atomic_load(&started->by) ||
+			!thrum__adapt_process_is_copy(own_pid(), process))
+			continue;
+		if (found->count < found->room)
+			found->list[found->count++] = process;
+		else
+			found->is_whole = false;
+	}
+}
+
 const void *thrum__adapt_started_by_copy(pid_t process)
 {
 	struct thrum__adapt_started *started = &forks->started[process % FORKS_STARTED];
@@ -230,12 +258,14 @@ void thrum__adapt_fork_left(pid_t parent, bool records)
 	thrum__adapt_threads_left();
 	thrum__adapt_objects_left();
 	thrum__adapt_pipes_left();
+	thrum__adapt_users_left(records);
 	forked = rough_time();
 	atomic_store(&thrum__adapt_is_fresh, records);
 }
 
 void thrum__adapt_fork_begins(void)
 {
+	thrum__adapt_endings_begin();
 	memset(thrum__adapt_watched, 0, sizeof thrum__adapt_watched);
 	atomic_store(&thrum__adapt_look_counts[0], 0);
 	thrum__adapt_children_left();

@@ -18,6 +18,7 @@
 #define FORKS_SEMAPHORES 256 /* of semop(), in shared memory, and of tokens in pipes */
 #define FORKS_GIVERS 2       /* of each: the first ones that gave a permit back */
 #define FORKS_PERMITS 4      /* of each: those whose takers are noted */
+#define FORKS_POSTERS 4      /* of each: threads that gave permits, and had taken none */
 #define FORKS_WAITS 64       /* for such semaphores */
 #define FORKS_QUEUES 64      /* of messages */
 #define FORKS_USERS 8        /* of each: those processes that are noted */
@@ -37,13 +38,13 @@ struct thrum__adapt_forks {
 		_Atomic int64_t ended;
 	} child[FORKS_MAX];
 	/* By their keys: files that some process made, and that must not have existed before. See
-	 * relatives/lock_file.c. */
+	 * call/lock_file.c. */
 	struct thrum__adapt_made {
 		_Atomic uint64_t file, name[2]; /* its key, stored last; the process's name */
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
-	/* By their keys: see base/sets.c. */
+	/* By their keys: see shared/sets.c. */
 	struct thrum__adapt_semaphore {
 		_Atomic uint64_t key; /* 0: this one is free */
 		_Atomic int32_t set;
@@ -58,6 +59,11 @@ struct thrum__adapt_forks {
 			 * that a child may be to give the permit back. */
 			_Atomic uint32_t is_killed, is_shared;
 		} permit[FORKS_PERMITS];
+		/* Permits that threads gave which had taken none, and these: caller tells where they did. */
+		_Atomic uint32_t posts;
+		struct {
+			_Atomic uint64_t thread, caller;
+		} poster[FORKS_POSTERS];
 	} semaphore[FORKS_SEMAPHORES];
 	struct {
 		_Atomic uint64_t thread, key;
@@ -66,13 +72,13 @@ struct thrum__adapt_forks {
 			looks; /* it looks from time to time, and may tell why it waits in vain */
 		_Atomic uint32_t is_told; /* for whom it waits, as all those wait for each other */
 	} wait[FORKS_WAITS];
-	/* By their keys: see base/queues.c. */
+	/* By their keys: see shared/queues.c. */
 	struct thrum__adapt_queue {
 		_Atomic uint64_t key;        /* 0: this one is free */
 		_Atomic uint32_t is_crowded; /* there are more users */
 		struct thrum__adapt_user {
 			_Atomic int32_t process;
-			_Atomic uint32_t bits; /* of base/queues.h */
+			_Atomic uint32_t bits; /* of shared/queues.h */
 			_Atomic uint64_t name[2];
 		} user[FORKS_USERS];
 	} queue[FORKS_QUEUES];
@@ -84,6 +90,14 @@ struct thrum__adapt_forks {
 		/* By this signal, as its parent was told; -1: by none; 0: not known. */
 		_Atomic int32_t killed;
 	} started[FORKS_STARTED];
+	/* By their numbers: processes that ended themselves, or began to record. See endings.c. */
+	struct thrum__adapt_ended {
+		_Atomic int32_t process; /* stored last, 0 while the others change */
+		_Atomic int32_t status;  /* of exit(); -1: abort(); -2: it lived then */
+		/* Where, and where that function was called if it is small; image as above. */
+		_Atomic uint64_t caller, above, image;
+		_Atomic uint64_t name[2]; /* of the thread that did */
+	} ended[FORKS_STARTED];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
 	 * for a group of processes. */

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ REAL(prctl)
  * are missing. */
 static const uint16_t own_calls[] = {
 	SYS_brk,
+	SYS_clock_gettime,
 	SYS_close,
 	SYS_epoll_create1,
 	SYS_epoll_ctl,
@@ -98,6 +100,9 @@ static const uint16_t own_calls[] = {
 	SYS_timerfd_gettime,
 	SYS_uname,
 	SYS_unlinkat,
+#ifdef SYS_clock_gettime64
+	SYS_clock_gettime64,
+#endif
 #ifdef SYS_mmap2
 	SYS_fcntl64,
 	SYS_fstat64,
@@ -284,8 +289,11 @@ static bool is_filter_harmful(uintptr_t address)
 
 static void limits(bool is_harmful)
 {
+	struct thrum__port_module program;
 	int error = errno;
 
+	/* Its path is read while that is allowed, and kept. */
+	thrum__port_find_module((const void *)getauxval(AT_ENTRY), &program);
 	if (is_harmful)
 		thrum__adapt_limits();
 	else

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "adapt/base/sets.h"
 #include "adapt/descriptor/descriptor.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 /* The recording of a fork's child has this part of the size, but not less than 32M. */
@@ -155,6 +155,7 @@ void thrum__adapt_limits(void)
 	thrum__limits();
 	atomic_store(&has_started, true);
 	atomic_store(&thrum__adapt_is_limited, true);
+	thrum__adapt_users_left(false);
 }
 
 void thrum__adapt_variables(struct variables *variables)

@@ -144,6 +144,21 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 		left_##prev > 0 && thrum__model_has_row(&(model)->edges, edge); \
 		left_##prev--, edge = THRUM__EDGE(model, edge, prev))
 
+/* The same for those of one kind. */
+#define THRUM__EDGES_OF(model, edge, prev, most, wanted) \
+	THRUM__EDGES_BACK (model, edge, prev, most) \
+		if (THRUM__EDGE(model, edge, kind) == (wanted))
+
+/* The same for the model's runs, from the last one back, and for the notes of a task. */
+#define THRUM__RUNS_BACK(model, run, most) \
+	for (uint32_t run = (model)->runs.count, left_##run = (most); left_##run > 0 && \
+		run-- > (model)->runs.first && thrum__model_has_row(&(model)->runs, run); \
+		left_##run--)
+#define THRUM__NOTES_BACK(model, note, most) \
+	for (unsigned left_##note = (most); \
+		left_##note > 0 && thrum__model_has_row(&(model)->notes, note); \
+		left_##note--, note = THRUM__NOTE(model, note, prev))
+
 /* ---- The waits of one task ------------------------------------------------------------------ */
 
 /*

@@ -14,6 +14,8 @@
 #define NEAR 8       /* tasks created after a lock was taken, to one of which it may be given */
 #define NEAR_TIME 10000000 /* ns until then */
 #define DESCENT 4          /* tasks that made one another, from a holder to the one that releases */
+#define LIKES_NEAR 64      /* tasks created before or after a lock that may be locks like it */
+#define LIKES_MIN 2        /* so many locks that were given on show that one like them is */
 
 /* ---- The task that goes on with a lock ------------------------------------------------------ */
 
@@ -372,29 +374,6 @@ static struct holds find_holds(const struct thrum__model *model, struct thrum__a
 	return holds;
 }
 
-/* Sets the lock's holds from its `count` latest edges, which are at the end of `all`. */
-static void set_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
-	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
-{
-	struct holds holds = find_holds(model, lock, all, room - count, room, NULL);
-	bool keeps;
-
-	lock->count = holds.end - holds.first;
-	memmove(all, &all[holds.first], lock->count * sizeof *all);
-	lock->holds = all;
-	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
-	for (uint32_t i = 0; i < lock->count; i++) {
-		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock, &all[i])
-						    : THRUM__NONE;
-
-		if (receiver != THRUM__NONE) {
-			all[i].task = receiver;
-			all[i].is_guess = true;
-		}
-		pass_on(model, &all[i], keeps);
-	}
-}
-
 /* The latest edge at or before `edge` in the lock's list that took or released it. */
 static uint32_t next_edge(const struct thrum__model *model, uint32_t edge)
 {
@@ -429,6 +408,113 @@ static uint32_t read_edges(const struct thrum__model *model, struct thrum__analy
 static struct thrum__analyse_lock lock_of(uint32_t task)
 {
 	return (struct thrum__analyse_lock){.task = task, .last = -1, .busy = -1};
+}
+
+/* Sets the lock's holds, by those who took it, from its `count` latest edges, which are at the end
+ * of `all`. */
+static void set_takers(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
+{
+	struct holds holds = find_holds(model, lock, all, room - count, room, NULL);
+
+	lock->count = holds.end - holds.first;
+	memmove(all, &all[holds.first], lock->count * sizeof *all);
+	lock->holds = all;
+}
+
+/* ---- Locks like one -------------------------------------------------------------------------- */
+
+/* How often a lock was released by tasks made where this one was. */
+static uint32_t released_by_like(const struct thrum__model *model, uint32_t lock, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in), count = 0;
+
+	THRUM__EDGES_OF (model, edge, prev_in, SEARCHED, THRUM__EDGE_UNLOCK) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		count += thrum__model_has_row(&model->tasks, from) &&
+			THRUM__TASK(model, from, kind) == THRUM__TASK(model, task, kind) &&
+			THRUM__TASK(model, from, site) == THRUM__TASK(model, task, site);
+	}
+	return count;
+}
+
+/* Whether a lock went only from those who took it to tasks made where this one was, but for those who took it
+ * and released it themselves. Sets *is_used to whether it was ever released. */
+static bool is_given_to_like(const struct thrum__model *model, uint32_t lock, uint32_t task,
+	bool *is_used)
+{
+	struct thrum__analyse_hold holds[THRUM__HOLDS_MAX];
+	struct thrum__analyse_lock like = lock_of(lock);
+
+	set_takers(model, &like, holds, THRUM__HOLDS_MAX,
+		read_edges(model, &like, holds, THRUM__HOLDS_MAX));
+	*is_used = like.last >= 0;
+	return like.given > 0 && like.strange == 0 && like.passed == 0 &&
+		released_by_like(model, lock, task) == like.given;
+}
+
+/* Whether all locks like one that were ever released went to tasks made where this one was. */
+static bool are_likes_given(const struct thrum__model *model, uint32_t lock, uint32_t task)
+{
+	uint32_t at = lock > model->tasks.first + LIKES_NEAR ? lock - LIKES_NEAR
+							     : model->tasks.first;
+	unsigned given = 0;
+
+	for (; at < model->tasks.count && at <= lock + LIKES_NEAR; at++) {
+		bool is_used;
+
+		if (at == lock || !thrum__model_has_row(&model->tasks, at) ||
+			THRUM__TASK(model, at, kind) != THRUM__TASK(model, lock, kind) ||
+			THRUM__TASK(model, at, site) != THRUM__TASK(model, lock, site))
+			continue;
+		if (is_given_to_like(model, at, task, &is_used))
+			given++;
+		else if (is_used)
+			return false;
+	}
+	return given >= LIKES_MIN;
+}
+
+/* Lets a lock that nobody has released yet go to the task that its taker made next, if all locks like it went
+ * to such tasks, and that one has ended. While it has not, the taker may have other plans. */
+static void give_as_likes(const struct thrum__model *model, struct thrum__analyse_lock *lock)
+{
+	uint32_t task;
+
+	if (lock->count != 1 || lock->last >= 0 || lock->is_cut ||
+		THRUM__TASK(model, lock->task, site) == 0)
+		return;
+	task = first_receiver(model, lock->task, lock->holds);
+	if (task == THRUM__NONE || THRUM__TASK(model, task, site) == 0 ||
+		thrum__analyse_task_is_pending(model, thrum__model_heir(model, task)) ||
+		!are_likes_given(model, lock->task, task))
+		return;
+	lock->holds->task = task;
+	lock->holds->is_guess = true;
+}
+
+/* ---- All together ---------------------------------------------------------------------------- */
+
+/* Sets the lock's holds as set_takers does, but to those who have them now. */
+static void set_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
+{
+	bool keeps;
+
+	set_takers(model, lock, all, room, count);
+	give_as_likes(model, lock);
+	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
+	for (uint32_t i = 0; i < lock->count; i++) {
+		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock, &all[i])
+						    : THRUM__NONE;
+
+		if (receiver != THRUM__NONE) {
+			all[i].task = receiver;
+			all[i].is_guess = true;
+		}
+		pass_on(model, &all[i], keeps);
+	}
 }
 
 int thrum__analyse_lock_make(const struct thrum__model *model, uint32_t task,

@@ -205,16 +205,17 @@ static bool note_taken(struct making *m, uint32_t number, uint32_t *edge, uint32
 	return *edge == wait;
 }
 
-/* Whether a task's wait, for an object or a handle, is over: the task read or took it since. */
+/* Whether a task's wait, for an object, a handle or a timer, is over: the task read or took it since. */
 static bool is_over(struct making *m, uint32_t number, uint32_t *edge,
 	const struct thrum__analyse_wait *wait)
 {
 	const struct thrum__model *model = m->graph->model;
 	bool is_object = thrum__analyse_task_is_object(model, wait->on);
+	int kind = THRUM__TASK(model, wait->on, kind);
 
 	if (is_object && wait->is_stale)
 		return true;
-	if (!is_object && THRUM__TASK(model, wait->on, kind) != THRUM_KIND_HANDLE)
+	if (!is_object && kind != THRUM_KIND_HANDLE && kind != THRUM_KIND_TIMER)
 		return false;
 	return !note_taken(m, number, edge, wait->edge)
 		? is_object

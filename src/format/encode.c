@@ -127,7 +127,7 @@ size_t thrum__format_copy_text(char *to, const char *from, size_t max)
 
 size_t thrum__format_put_site(char to[116], const char *function, const char *file)
 {
-	size_t first = thrum__format_copy_text(to, function, 50) + 1;
+	size_t first = thrum__format_copy_text(to, function, 80) + 1;
 	size_t room = 116 - first - 1;
 	size_t length = strlen(file);
 

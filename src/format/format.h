@@ -199,12 +199,16 @@ enum thrum__definition_type {
 	/* A piece of a module's path. number: 0, 1, ...; parent: the module's definition */
 	THRUM__DEFINES_PATH = 6,
 	/* A call site of which only the address is known, where the call returns to. number: the
-	 * address less the module's; parent: the module's definition */
+	 * address less the module's; parent: the module's definition; text: where the function was
+	 * called in which it lies, and so on, in the same way, as hex digits with spaces between */
 	THRUM__DEFINES_ADDRESS = 7,
 	/* The name of a place in a module, in labels; only copies have it. number: the address less
 	 * the module's; parent: the module's definition */
 	THRUM__DEFINES_NAME = 8,
 };
+
+/* Where a callback jumped to the function that was called, its address and this is the call's place. */
+#define THRUM__JUMPED 2
 
 /* A cell of the table; its index is the definition's number. Cell 0 stays empty. */
 struct thrum__definition {

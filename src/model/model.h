@@ -397,6 +397,9 @@ bool thrum__model_unread(const struct thrum__model *, uint32_t number, struct th
 bool thrum__model_message_from_outside(const struct thrum__model *, uint32_t number,
 	struct thrum__message *);
 
+/* Whether a task sent a message after a time by a key that nobody recorded receives by. O(keys). */
+bool thrum__model_has_sent_outside(const struct thrum__model *, uint32_t task, int64_t after);
+
 /* Returns the key of a message that one of these two gave, and sets *size. The text isn't terminated, and
  * lives as long as the model is unchanged. */
 const char *thrum__model_message_key(const struct thrum__model *, uint32_t number, size_t *size);

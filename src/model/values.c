@@ -353,6 +353,15 @@ bool thrum__model_message_from_outside(const struct thrum__model *m, uint32_t nu
 	return true;
 }
 
+bool thrum__model_has_sent_outside(const struct thrum__model *m, uint32_t task, int64_t after)
+{
+	for (uint32_t i = 0; i < m->links->keys.count; i++)
+		if (m->links->all[i].sender == task + 1 && m->links->all[i].taker == 0 &&
+			m->links->all[i].receiver == 0 && m->links->all[i].sent > after)
+			return true;
+	return false;
+}
+
 const char *thrum__model_message_key(const struct thrum__model *m, uint32_t number, size_t *size)
 {
 	const struct thrum__model_string_entry *key = &m->links->keys.all[number];

@@ -29,6 +29,15 @@ const void *thrum__port_called(const void *returns)
 	return end[-FAR_SIZE] == CALL ? far_target(end) : NULL;
 }
 
+const void *thrum__port_jumped(const void *behind)
+{
+	const unsigned char *end = behind;
+
+	return end[-FAR_SIZE] == JUMP       ? far_target(end)
+		: end[-SHORT_SIZE] == SHORT ? end + (signed char)end[-1]
+					    : NULL;
+}
+
 const void *thrum__port_find_jump(const void *from, const void *end, const void *to)
 {
 	const unsigned char *last = end;
@@ -47,6 +56,12 @@ const void *thrum__port_find_jump(const void *from, const void *end, const void 
 const void *thrum__port_called(const void *returns)
 {
 	(void)returns;
+	return NULL;
+}
+
+const void *thrum__port_jumped(const void *behind)
+{
+	(void)behind;
 	return NULL;
 }
 

@@ -22,6 +22,18 @@
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
+/* The kernel reads the new mask, and only then refuses the operation. */
+bool thrum__port_can_read(const void *address)
+{
+	int error = errno;
+	bool result = address &&
+		(syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) == 0 ||
+			errno != EFAULT);
+
+	errno = error;
+	return result;
+}
+
 size_t thrum__port_page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);

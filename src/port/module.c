@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,6 +119,26 @@ static bool find_place(const void *address, struct place *place)
 }
 #endif
 
+/* Copies the path of the program. It is read once: the program may forbid such calls later. */
+static void copy_own_path(char *to, size_t size)
+{
+	static char path[sizeof((struct thrum__port_module *)NULL)->path];
+	static _Atomic int state; /* 1: somebody writes it; 2: it is known */
+	int none = 0;
+
+	if (atomic_load(&state) != 2) {
+		ssize_t length = readlink("/proc/self/exe", to, size - 1);
+
+		to[length > 0 ? length : 0] = '\0';
+		if (atomic_compare_exchange_strong(&state, &none, 1)) {
+			memcpy(path, to, size);
+			atomic_store(&state, 2);
+		}
+		return;
+	}
+	memcpy(to, path, size);
+}
+
 bool thrum__port_find_module(const void *address, struct thrum__port_module *module)
 {
 	struct place place;
@@ -133,9 +154,7 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *mod
 		memcpy(module->path, place.name, length);
 		module->path[length] = '\0';
 	} else {
-		ssize_t length = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
-
-		module->path[length > 0 ? length : 0] = '\0';
+		copy_own_path(module->path, sizeof module->path);
 	}
 	read_headers(place.start, module);
 	return true;

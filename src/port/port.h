@@ -140,6 +140,10 @@ void thrum__port_copy_shared(void *to, const void *from, size_t size);
  * they aren't whole pages of this kernel. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
+/* Whether eight bytes may be read at an address, which is a multiple of eight. Costs a system call, which
+ * changes nothing. Async-signal-safe. */
+bool thrum__port_can_read(const void *address);
+
 /* ---- Code ------------------------------------------------------------------------------------ */
 
 /* A file of which the process runs code: the program or a library. */
@@ -160,9 +164,25 @@ bool thrum__port_is_code(const void *address);
 /* The function that a call names which returns to this place. Five bytes before it have to be readable.
  * NULL: the call names none, or the processor isn't an x86-64. */
 const void *thrum__port_called(const void *returns);
+/* The same for a jump that ends there. */
+const void *thrum__port_jumped(const void *behind);
 /* Searches readable code from one place to the other for a jump to a third one. Returns the place behind the
  * jump. NULL: there is none, or the processor isn't an x86-64. */
 const void *thrum__port_find_jump(const void *from, const void *end, const void *to);
+
+/* How the frame of a function lies at one of its calls. A frame's end is the caller's stack pointer. */
+struct thrum__port_frame {
+	uint32_t size;   /* of the function's code, bytes */
+	bool by_pointer; /* the end is told from the frame pointer, else from the stack pointer */
+	int32_t end;     /* from that register to the end, bytes */
+	int32_t returns; /* from the end to the address to which the function returns: below 0 */
+	int32_t saved;   /* from the end to the caller's frame pointer; 0: the register has it */
+};
+/* Reads that from a function's entry in .eh_frame. `begins` is where the function begins, `returns` where the
+ * call returns to. The end is exact, also in a function that takes room on its stack as it needs it. False:
+ * the entry isn't plain, or the processor is another than x86, x86-64 and aarch64. Async-signal-safe. */
+bool thrum__port_find_frame(const void *entry, const void *begins, const void *returns,
+	struct thrum__port_frame *);
 
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);

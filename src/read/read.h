@@ -23,7 +23,9 @@ struct thrum__read_format;
 enum thrum__read_place {
 	THRUM__PLACE_BEGINS,  /* a function or a variable begins there */
 	THRUM__PLACE_RETURNS, /* a call returns there: the site is where the call is */
-	THRUM__PLACE_WITHIN /* the same; the name also tells into which function that one is inlined */
+	/* The same; the name also tells into which function that one is inlined. */
+	THRUM__PLACE_WITHIN,
+	THRUM__PLACE_ABOVE /* as RETURNS; the call names a function whose own place is known */
 };
 
 /* Finds names for addresses in files of code: see source/symbols.c. */
@@ -36,6 +38,11 @@ struct thrum__read_namer {
 	 */
 	bool (*name)(void *owner, const char *path, const char *build_id, uint64_t offset,
 		enum thrum__read_place, struct thrum_trace_site *site);
+	/* The same for a definition of an address in that file with those above it. `all` are those of
+	 * the recording that have any. */
+	bool (*name_chain)(void *owner, const char *path, const char *build_id,
+		const struct thrum__definition *, const struct thrum__definition *all,
+		uint32_t count, struct thrum_trace_site *site);
 };
 
 /* The part of a trace that all formats share. A format's reader has it as its first member. */

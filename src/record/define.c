@@ -129,6 +129,23 @@ static uint16_t define_module(struct recorder *r, const struct thrum__port_modul
 	return number;
 }
 
+/* Writes the places above a site, less the module's address, as hex digits with spaces between. Returns the
+ * size with the ending NUL. */
+static size_t put_above(char *text, const struct thrum_site *site, uintptr_t module)
+{
+	const struct thrum__site_chain *chain = (const struct thrum__site_chain *)site;
+	char *to = text;
+
+	for (uint32_t i = 0; i < site->line && i < THRUM__ABOVE_MAX; i++) {
+		if (i > 0)
+			*to++ = ' ';
+		thrum__port_put_hex(to, (uintptr_t)chain->above[i] - module);
+		to += strlen(to);
+	}
+	*to = '\0';
+	return (size_t)(to - text) + 1;
+}
+
 static uint16_t define_address(struct recorder *r, struct thrum_site *site)
 {
 	struct thrum__port_module module;
@@ -141,7 +158,9 @@ static uint16_t define_address(struct recorder *r, struct thrum_site *site)
 		.number = (uint32_t)((uintptr_t)address - module.address),
 		.parent = define_module(r, &module)};
 
-	return d.parent ? thrum__record_define(r, &d, 1, &site->id) : 0;
+	size_t size = put_above(d.text, site, module.address);
+
+	return d.parent ? thrum__record_define(r, &d, size, &site->id) : 0;
 }
 
 uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)

@@ -435,6 +435,20 @@ static void put_missed(struct thrum__words_sentence *s, const struct thrum__slow
 	thrum__words_put(s, " before that wait began, when nobody waited: the signal is lost.");
 }
 
+/* Tells that one of several threads had all the tasks. */
+static void put_dealt(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	uint32_t thread, peers = thrum__slow_dealt_find(answer, &thread);
+
+	if (peers == 0)
+		return;
+	thrum__words_put(s, " ");
+	thrum__words_put_task_id(s, answer->model, thread, "its thread");
+	thrum__words_put(s, " ran all such tasks, while ");
+	thrum__words_put_number(s, peers);
+	thrum__words_put(s, " named alike ran none.");
+}
+
 size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
@@ -456,6 +470,7 @@ size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to,
 		thrum__words_put(&s, ".");
 		put_permits(&s, answer);
 		put_missed(&s, answer);
+		put_dealt(&s, answer);
 	}
 	if (count)
 		*count = s.count;

@@ -59,6 +59,14 @@ static void set_clock(struct thrum__world_clock *clock, const struct thrum_trace
 	clock->ns_per_tick = info->clock_frequency ? 1e9 / (double)info->clock_frequency : 1;
 }
 
+/* Whether two recordings of a host count with the same clock: one knows how fast it is from the other. Ticks of
+ * CLOCK_MONOTONIC are ns in what is imported, and longer in what was recorded. */
+static bool has_same_clock(const struct thrum_trace_info *a, const struct thrum_trace_info *b)
+{
+	return strcmp(a->clock, b->clock) == 0 && a->clock_frequency / 2 < b->clock_frequency &&
+		b->clock_frequency / 2 < a->clock_frequency;
+}
+
 /* By how much the clock of the machine that was started as `boot` is ahead of a host's when that one
  * shows `at`. */
 static struct thrum__world_bounds ahead(const struct thrum__world_making *m, uint32_t host,
@@ -139,7 +147,7 @@ static void find_machines(struct thrum__world_making *m)
 	}
 	for (size_t i = 0; i < m->count; i++) {
 		size_t lead = m->lead[m->times->clocks[i].host];
-		bool is_same = strcmp(info_of(m, i)->clock, info_of(m, lead)->clock) == 0;
+		bool is_same = has_same_clock(info_of(m, i), info_of(m, lead));
 
 		set_clock(&m->times->clocks[i], info_of(m, is_same ? lead : i));
 	}

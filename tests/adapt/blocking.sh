@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Calls that block, of programs that know nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
@@ -32,61 +32,62 @@ count 0 'label  *look up'
 	wrong "a wait that was left goes on: $text"
 "$THRUM" why blocking.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
+told[child]='^2 threads waited for a second or longer at the end:' # the other one in the child
+told[poll]='^1 thread slept again and again at the end'
+for case in write accept child poll; do
+	soon "$case" "$programs/blocking" "$case"
+done
+soon unanswered "$programs/unanswered"
+for case in fine deadlock gone full print; do
+	soon "$case" "$programs/pipes" "$case"
+done
+soon child-pipes "$programs/pipes" child
+soon sandbox "$programs/sandbox"
+told[tokens-leak]='thread (build|tokens[+]0x).*: Ends, but still holds .tokens of pipe [0-9]* to [0-9]*'
+for case in leak fine jobs; do
+	soon "tokens-$case" "$programs/tokens" "$case"
+done
+all_same
+all_told
+
 # The finding names the call.
-same write "$programs/blocking" write
 has write why 'write to pipe [0-9]*: No answer'
 has write why 'thread wait_for_ever|thread blocking\+0x'
 # A thread may wait for ever for connections.
-same accept "$programs/blocking" accept
 has accept dump 'label  *accept from socket'
 has accept why '^no findings'
 has accept why 'waits for .*accept from socket [0-9]'
 # So may any thread, for what may yet come. It is named all the same.
-same child "$programs/blocking" child
 has child why '^no findings'
-has child why '^2 threads waited for a second or longer at the end:' # the other one in the child
 has child why '#1 .*waits for #[0-9]* process [0-9]*'
 # One that sleeps between its looks waits for nothing, but the place is named.
-same poll "$programs/blocking" poll
 has poll why '^no findings'
-has poll why '^1 thread slept again and again at the end'
 has poll why '#1 blocking slept [0-9]* times .*blocking'
 
 # A single thread without a loop is recorded once it asks another machine.
-same unanswered "$programs/unanswered"
 has unanswered why 'connect to 127.0.0.1:[0-9]*: No answer for'
 has unanswered why 'unanswered: Waits for .connect to 127.0.0.1'
 
 # Pipes whose ends are both in the program.
-same fine "$programs/pipes" fine
 "$THRUM" why fine.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 grep -q HAVE_LIBDW "$BUILD/build.ninja" && {
 	"$THRUM" why --slow='thread work' fine.thrum >slow.out 2>&1
 	grep -q 'waits for pipe # to # › thread feed › sleep' slow.out || wrong "--slow: $(cat slow.out)"
 }
-same deadlock "$programs/pipes" deadlock
 has deadlock why '^deadlock'
 has deadlock why 'The only one that serves .pipe [0-9]* to [0-9]*'
-same gone "$programs/pipes" gone
 has gone why 'Ends; nobody is left to serve .pipe [0-9]* to [0-9]*'
-same full "$programs/pipes" full
 has full why 'Waits for .pipe [0-9]* to [0-9]*'
-same sandbox "$programs/sandbox"
 # A pipe whose bytes are tokens is a semaphore.
-same leak "$programs/tokens" leak
-has leak why 'thread (build|tokens[+]0x).*: Ends, but still holds .tokens of pipe [0-9]* to [0-9]*'
 for case in fine jobs; do
-	same "tokens-$case" "$programs/tokens" "$case"
 	has "tokens-$case" why '^no findings'
 done
 "$THRUM" dump tokens-jobs.thrum | grep 'tokens of' && wrong 'jobs are no tokens'
 # A child may have got an end.
-same child "$programs/pipes" child
-has child dump 'pipe [0-9]* to [0-9]* *become '
-same print "$programs/pipes" print
+has child-pipes dump 'pipe [0-9]* to [0-9]* *become '
 has print dump 'signal .*pipe [0-9]* to [0-9]*, waiting: 1  in (feed|pipes\+0x)'
 has print why '^no findings'
-"$THRUM" why child.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
+"$THRUM" why child-pipes.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
 
 "$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1
 "$THRUM" dump none.thrum | grep 'read from' && wrong '--without=block: a call that blocks'

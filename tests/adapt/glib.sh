@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # GLib and GIO in programs that know nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 [[ -x $programs/glib ]] || {
@@ -49,54 +49,56 @@ has glib dump 'answer +signal +#[0-9]+ condition .*, waiting: 1'
 has glib dump 'resolve +#[0-9]+ condition '
 "$THRUM" why glib.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
-same glib_hang "$programs/glib_hang"
-has glib_hang why 'settle_account.* never resolves'
+blocked='(unread data|data so far unread) of socket [0-9]+, blocked within the callback (on_letter|glib_inner\+0x)'
+pushed='pop of the main context that was pushed by (probe|begin|main|glib_context\+0x)[^:]*. never resolves'
+told[glib_hang]='settle_account.* never resolves'
+told[glib_inner]="^never resolved \(possible\): .$blocked"
+told[glib_turns]="Waits for .$blocked"
+told[glib_alone]='^deadlock'
+for case in left main before; do
+	told[glib_$case]=$pushed
+done
+told[glib_default]='^never resolved \(possible\): .own. never resolves'
+told[glib_asked]='^deadlock'
+soon glib_hang "$programs/glib_hang"
+soon glib_inner "$programs/glib_inner"
+for case in turns alone timed recurses; do
+	soon "glib_$case" "$programs/glib_inner" "$case"
+done
+soon glib_left "$programs/glib_context"
+for case in main before default fine later between own served; do
+	soon "glib_$case" "$programs/glib_context" "$case"
+done
+soon glib_asked "$programs/glib_asked"
+soon glib_answered "$programs/glib_asked" fine
+soon glib_idle "$programs/glib_idle"
+all_same
+all_told
 has glib_hang why 'settle_account'
 
 # A loop within a callback.
-blocked='(unread data|data so far unread) of socket [0-9]+, blocked within the callback (on_letter|glib_inner\+0x)'
-same glib_inner "$programs/glib_inner"
-has glib_inner why "^never resolved \(possible\): .$blocked"
 has glib_inner why 'Waits for .data so far unread of .*which waits for the loop of (ask_again|glib_inner\+0x)'
-same glib_turns "$programs/glib_inner" turns
-has glib_turns why "Waits for .$blocked"
 has glib_turns why 'which waits for the loop of (take_turns|on_letter|glib_inner\+0x)'
-same glib_alone "$programs/glib_inner" alone
-has glib_alone why '^deadlock'
 has glib_alone why "$blocked"
 for case in timed recurses; do
-	same "glib_$case" "$programs/glib_inner" "$case"
 	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "a loop within a callback, $case: $(cat why.out)"
 done
 
 # A context that a callback, or main, has pushed and doesn't pop.
-same glib_left "$programs/glib_context"
-has glib_left why 'pop of the main context that was pushed by (probe|begin|glib_context\+0x)[^:]*. never resolves'
-same glib_main "$programs/glib_context" main
-has glib_main why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
-same glib_before "$programs/glib_context" before
-has glib_before why 'pop of the main context that was pushed by (probe|main|glib_context\+0x)[^:]*. never resolves'
 has glib_before why '(idle|source) (finish|glib_context\+0x)[^:]*: Waits for .pop of'
-same glib_default "$programs/glib_context" default
-has glib_default why '^never resolved \(possible\): .own. never resolves'
 has glib_default why 'timeout (finish|glib_context\+0x)[^:]*: Waits for .run of the default main context'
 for case in fine later between own served; do
-	same "glib_$case" "$programs/glib_context" "$case"
 	"$THRUM" why "glib_$case.thrum" >why.out 2>&1 || wrong "contexts, $case: $(cat why.out)"
 done
 has glib_later dump 'resolve .*pop of the main context'
 has glib_served dump 'resolve .*run of the default main'
 
 # The loop joins a thread that asks the loop.
-same glib_asked "$programs/glib_asked"
-has glib_asked why '^deadlock'
 has glib_asked why 'Waits for .asker.; .*end_asker'
-has glib_asked why '(idle|source) (answer|glib_asked\+0x)[^:]*: .* needs the thread'
-same glib_answered "$programs/glib_asked" fine
+has glib_asked why '(idle|source) (answer|glib_asked\+0x)[^:]*: Needs the thread'
 "$THRUM" why glib_answered.thrum >why.out 2>&1 || wrong "a loop that is asked: $(cat why.out)"
 
 # An idle pool, and a GTask that is open at the end, are no findings.
-same glib_idle "$programs/glib_idle"
 "$THRUM" why glib_idle.thrum >why.out 2>&1 || wrong "an idle program: $(cat why.out)"
 has glib_idle dump 'suspend +blocked'
 

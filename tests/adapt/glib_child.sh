@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Programs that wait by GIO for children which wait for them, and that know nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 [[ -x $programs/glib_child ]] || {
@@ -9,6 +9,12 @@ set -u
 	exit 77
 }
 
+for case in wait check; do
+	told[$case]='^never resolved \(likely\): .reading end of pipe [0-9]+ in this process'
+done
+for case in full input open leak; do
+	told[$case]='^deadlock \(certain\)'
+done
 for case in wait check slow full input open leak asleep; do
 	begin "$case" "$programs/glib_child" "$case"
 done
@@ -20,13 +26,10 @@ for case in late helper later; do
 done
 all_same
 wait 2>/dev/null
+all_told
 
 for case in wait check; do
-	has "$case" why '^never resolved \(likely\): .reading end of pipe [0-9]+ in this process'
 	has "$case" why "process [0-9]+ \(head\), started by (start|glib_child\+0x).*: Waits for .reading end"
-done
-for case in full input open leak; do
-	has "$case" why '^deadlock \(certain\)'
 done
 place='\[.*(main|run_[a-z]*|glib_child\+0x)'
 has full why "end of a child: Waits for .process [0-9]+ \(head\), started by .*$place"

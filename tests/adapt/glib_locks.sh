@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 # Programs that hang in GLib's locks, in what they do once and in handlers of a cancellable, and that know
 # nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 [[ -x $programs/glib_locks ]] || {
@@ -11,17 +11,17 @@ set -u
 }
 
 certain='again before reader early upgrade itself once both cancelled disconnected reset'
+told[forgotten]='^never resolved \(likely\): .* ends without releasing .once (first|glib_locks\+0x)'
 for case in $certain forgotten; do
+	[[ $case == forgotten ]] || told[$case]='^deadlock \(certain\)'
 	begin "$case" "$programs/glib_locks" "$case"
 	soon "fine-$case" "$programs/glib_locks" "$case" fine
 done
 soon fine-handed "$programs/glib_locks" handed
 all_same
 wait 2>/dev/null
+all_told
 
-for case in $certain; do
-	has "$case" why '^deadlock \(certain\)'
-done
 for case in again before; do
 	has "$case" why 'Waits for .mutex (mutex|glib_locks\+0x)'
 done
@@ -39,7 +39,6 @@ has cancelled why 'Waits for .cancellable (cancellable|0x|glib_locks\+0x)'
 has disconnected why 'Waits for .mutex'
 has disconnected why 'other: Waits for .cancellable'
 has reset why 'Waits for .cancellable'
-has forgotten why '^never resolved \(likely\): .* ends without releasing .once (first|glib_locks\+0x)'
 for case in $certain forgotten handed; do
 	has "fine-$case" why '^no findings'
 done

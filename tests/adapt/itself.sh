@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # A thread that answers another one of its program over a connection, or by queues.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
 for sort in tcp unix queue; do
+	# Writes before anybody waited aren't known: so the asker may be unknown.
+	told[$sort]='^(deadlock|never resolved) \(likely\)'
+	# It may be full before it is accepted, and known.
+	told[$sort-full]='(Waits for .socket [0-9]+ to [0-9]+|write to socket [0-9]+: No answer).*itself\.c:[0-9]+ fill'
 	soon "$sort" "$programs/itself" "$sort"
 	for case in fine child doubled; do
 		[[ $sort-$case == queue-doubled ]] || soon "$sort-$case" "$programs/itself" "$sort" "$case"
@@ -22,8 +26,7 @@ for sort in tcp unix queue; do
 		cat "same/$sort/thrum.out"
 		continue
 	fi
-	# Writes before anybody waited aren't known: so the asker may be unknown.
-	has "$sort" why '^(deadlock|never resolved) \(likely\)'
+	has "$sort" why "${told[$sort]}"
 	has "$sort" why '(answer|thread itself\+.*): The only one that serves .*\[.*itself\.c:[0-9]* (put|answer)'
 	has "$sort-fine" why '^no findings'
 	# Others have the ends, too, as far as is known.
@@ -33,9 +36,7 @@ for sort in tcp unix queue; do
 		wrong "$sort-doubled: its other writes are unseen"
 done
 for sort in tcp unix; do
-	# It may be full before it is accepted, and known.
-	has "$sort-full" why \
-		'(Waits for .socket [0-9]+ to [0-9]+|write to socket [0-9]+: No answer).*itself\.c:[0-9]+ fill'
+	has "$sort-full" why "${told[$sort-full]}"
 	has "$sort-drained" why '^no findings'
 done
 exit "$failed"

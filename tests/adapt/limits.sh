@@ -11,6 +11,7 @@ limited='limited its system calls \(seccomp\)'
 for how in prctl syscall all twice; do
 	soon "$how" "$programs/limits" "$how" kill
 done
+soon alone "$programs/limits" alone kill
 soon trap "$programs/limits" all trap
 soon strict "$programs/limits" strict
 soon strict_syscall "$programs/limits" strict-syscall

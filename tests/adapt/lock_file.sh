@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Files that are locks, and FIFOs that are opened.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-# runs NAME: as `same`, without the lock that a run before has left.
-runs() {
-	rm -f index.lock
-	"$THRUM" record -o "$1.thrum" -- "$programs/lock_file" "$1" >"$1.out" 2>"$1.err" </dev/null
-}
-
+# These hang. Each runs in a folder of its own, with a lock of its own.
 for case in killed late; do
-	runs "$case"
-	has "$case" why 'lock file index.lock, made by killed process [0-9]* \(collector\), started by'
+	told[$case]='lock file index.lock, made by killed process [0-9]* \(collector\), started by'
+done
+told[own]='removal of lock file index.lock, made by this process.*never resolves'
+for case in killed late own slow handed again breaks flag log fifo; do
+	soon "$case" "$programs/lock_file" "$case"
+done
+all_same
+all_told
+for case in killed late; do
 	has "$case" why '^never resolved \(likely\): .removal of lock file'
 done
-runs own
-has own why 'removal of lock file index.lock, made by this process.*never resolves'
 
 # Somebody removes the lock, or it is none.
 for case in slow handed again breaks flag log fifo; do
-	runs "$case"
-	grep -q '^done' "$case.out" || wrong "$case hangs: $(cat "$case.err")"
+	grep -q '^done' "same/$case/thrum.out" || wrong "$case hangs: $(cat "same/$case/thrum.err")"
 	[[ ! -e $case.thrum ]] || has "$case" why '^no findings'
 done
 has fifo dump 'wait .*open FIFO pipe to read'

@@ -1,24 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Threads that miss what they wait for, in programs that know nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in children signalfd early late suspend loop watch answer edge thief door handler; do
-	soon "$case" "$programs/missed" "$case"
-done
-for case in unread taken both thread timer limit patience mute; do
-	soon "held-$case" "$programs/held_back" "$case"
-done
-for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
-	soon "fine-$case" "$programs/missed" "$case" fine
-done
-all_same
-
 # misses NAME PATTERN: the program hangs, and thrum names what was missed.
 misses() {
-	has "$1" why "$2"
+	told[$1]=$2
+	soon "$1" "$programs/missed" "$1"
 }
 misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses signalfd 'Waits for .wait for ended process [0-9]* \(missed\), started by'
@@ -32,11 +22,20 @@ misses answer "thread (ask|missed\+0x).*Waits for .$armed"
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
-
+soon handler "$programs/missed" handler
 # A watch of epoll that was changed, and asks for data no more; and its healthy likes.
-has held-unread why 'Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
-has held-taken why 'Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
-has held-both why 'Waits for .watch of socket [0-9]+, no longer for reading or writing since hold_back[^+]'
+told[held-unread]='Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
+told[held-taken]='Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
+told[held-both]='Waits for .watch of socket [0-9]+, no longer for reading or writing since hold_back[^+]'
+for case in unread taken both thread timer limit patience mute; do
+	soon "held-$case" "$programs/held_back" "$case"
+done
+for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
+	soon "fine-$case" "$programs/missed" "$case" fine
+done
+all_same
+all_told
+
 for case in thread timer limit patience; do
 	has "held-$case" why '^no findings'
 	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"

@@ -9,23 +9,23 @@ set -u
 	echo "skipped: libuv is missing"
 	exit 77
 }
-hanging=()
-for case in hang later news; do
+for case in hang later news ticks counts; do
 	begin "$case" "$programs/uv_replies" "$case"
-	hanging+=($!)
 done
+# Its late answer is one at once beside a wait that is twenty times as long.
+{
+	comes grep -q '^hangs' counts.out
+	sleep 3
+	pkill -KILL -P "${recorders[counts]}"
+} &
+kill_at_rest hang later news ticks
 same fine "$programs/uv_replies" fine
-# A loop counts as at rest after a second.
-sleep 4
-for job in "${hanging[@]}"; do
-	pkill -KILL -P "$job"
-done
-wait
 turn='(on_question|uv_replies\+0x[0-9a-f]+)'
 has hang why '^never resolved \(possible\): .thread (ask|uv_replies\+0x[0-9a-f]+)'
 has hang why "read $turn: Runs once without a signal for .receive from socket [0-9]+"
+has ticks why "read $turn: Runs once without a signal for .receive from socket [0-9]+"
 # A timer may answer, or sends what nobody asked for.
-for case in later news; do
+for case in later news counts; do
 	"$THRUM" why "$case.thrum" | grep 'without a signal' && wrong "$case: the answer may come"
 done
 has fine why '^no findings'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Semaphores of semop() and of sem_init(), which several processes share.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
@@ -12,11 +12,13 @@ remove() {
 }
 trap 'remove; rm -rf "$here"' EXIT
 
-# hangs NAME [PATTERN...]
+# hangs NAME PATTERN...
 hangs() {
 	local name=$1 pattern
-	"$THRUM" record -o "$name.thrum" --size=64M -- "$programs/sets" "$name" >out 2>&1 </dev/null
-	! grep -q '^done' out || wrong "$name doesn't hang"
+	told[$name]=$2
+	begin "$name" "$programs/sets" "$name"
+	wait 2>/dev/null
+	! grep -q '^done' "$name.out" || wrong "$name doesn't hang"
 	remove
 	for pattern in "${@:2}"; do
 		has "$name" why "$pattern"
@@ -37,8 +39,10 @@ hangs hook '^deadlock \(certain\)' 'process [0-9]* \(hook\)'
 # hangs_in_memory NAME PATTERN: any of the processes tells it.
 hangs_in_memory() {
 	local pattern=$2 file
-	"$THRUM" record -o "memory-$1.thrum" --size=64M -- "$programs/sets" "memory-$1" >out 2>&1 </dev/null
-	! grep -q '^done' out || wrong "memory-$1 doesn't hang"
+	told[memory-$1]=$2
+	begin "memory-$1" "$programs/sets" "memory-$1"
+	wait 2>/dev/null
+	! grep -q '^done' "memory-$1.out" || wrong "memory-$1 doesn't hang"
 	for file in "memory-$1.thrum"*; do
 		"$THRUM" why "$file"
 	done >answer 2>&1

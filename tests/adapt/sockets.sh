@@ -25,6 +25,12 @@ end() {
 	done
 }
 
+# explains PATTERN: `thrum why` of the three says so.
+# shellcheck disable=SC2317 # `comes` calls it
+explains() {
+	"$THRUM" why client.thrum web.thrum database.thrum 2>&1 | grep -qE -- "$1"
+}
+
 # three DATABASE FIRST SECOND: a client, a server that asks a database, and that.
 three() {
 	serve database "$3" "$1"
@@ -33,7 +39,7 @@ three() {
 	if [[ $1 == end ]]; then
 		wait $!
 	else
-		sleep 2
+		comes explains "$prepare" || wrong "the client hangs, and nobody tells why"
 		end client
 	fi
 	end web database
@@ -44,11 +50,12 @@ three() {
 # A port of a process that just ended is free, and so is the next number, as a rule.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 other=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+prepare='thread prepare of database: Ends, but still holds .mutex table'
 for pair in "$port $other" "$here/web $here/database"; do
 	# shellcheck disable=SC2086
 	three stuck $pair
 	# The cause lies in the third process, and the client hangs behind it.
-	pattern='thread prepare of database: Ends, but still holds .mutex table'
+	pattern=$prepare
 	pattern+='.*thread serve of database: Waits for .mutex table'
 	pattern+='.*of web: Waits for .thread serve \(database\)'
 	pattern+='.*of client: Waits for .thread serve \(web\)'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Threads and locks of programs that know nothing of thrum.
-# shellcheck disable=SC1091,SC2016,SC2154
+# shellcheck disable=SC1091,SC2016,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
 
@@ -31,7 +31,7 @@ has threads dump 'signal .*, waiting: 3'
 	has threads dump 'signal .* semaphore release, waiting: 1  in release_late'
 	"$THRUM" why --slow=show_mutexes threads.thrum >slow.out 2>&1
 	if ! grep -q '^The wait in show_mutexes of “[^”]*main thread”' slow.out ||
-		! grep -q 'waited .*lock “mutex plain”' slow.out; then
+		! grep -qE 'waited .*(lock “mutex plain”|“semaphore held”)' slow.out; then
 		wrong "the slow function: $(cat slow.out)"
 	fi
 }
@@ -44,22 +44,38 @@ is_at deadlock deadlock.c "the writer's second"
 is_at deadlock deadlock.c "the flusher's first"
 is_at deadlock deadlock.c "the flusher's second"
 
+# Stacks of coroutines, and handlers that leave one for another.
+for case in edge returns left plain; do
+	soon "stack-$case" "$programs/odd_stacks" "$case"
+done
+all_same
+for case in edge returns left plain; do
+	has "stack-$case" why '^no findings'
+done
+
 # A thread that waits for its own lock: in a handler, or not.
-for case in handler blocked fine; do
+for case in handler asleep; do
+	told[again-$case]='mutex log_lock, taken again in the handler on_signal'
+done
+told[again-blocked]='^deadlock .certain.'
+for case in handler asleep blocked fine; do
 	soon "again-$case" "$programs/taken_again" "$case"
 done
 all_same
 has again-handler why 'mutex log_lock, taken again in the handler on_signal”'
+has again-asleep why '^deadlock .certain.'
+has again-asleep why 'mutex log_lock, taken again in the handler on_signal”'
 has again-blocked why '^deadlock .certain.'
 has again-blocked why 'Waits for “mutex log_lock”'
 has again-fine why '^no findings'
 
 # A thread that moved on with a read lock, which it takes again and again; or a long batch. One after the other: each
 # tells by how long the lock was held before.
+told[read-forgets]='^never resolved .possible.*thread serve. holds .rwlock'
 for case in forgets fine batch; do
 	same "read-$case" "$programs/kept_read" "$case"
 done
-has read-forgets why '^never resolved .possible.*thread serve. holds .rwlock'
+all_told
 has read-batch why '^no findings'
 [[ ! -e read-fine.thrum ]] || has read-fine why '^no findings'
 
@@ -80,96 +96,96 @@ has read-batch why '^no findings'
 }
 
 # A time limit of another clock lies decades ahead.
-same clocks "$programs/clocks"
-has clocks why 'time-out of another clock, [0-9]+ days too late'
-same again "$programs/clocks" again
-has again why 'Waits for .time-out of another clock, [0-9]+ days too late.*clocks\.c:[0-9]+ wait_a_moment'
+told[clocks]='time-out of another clock, [0-9]+ days too late'
+told[again]='Waits for .time-out of another clock, [0-9]+ days too late.*clocks\.c:[0-9]+ wait_a_moment'
+soon clocks "$programs/clocks"
+for case in again right known long; do
+	soon "$case" "$programs/clocks" "$case"
+done
+soon lost_wakeup "$programs/lost_wakeup"
+soon passed_over "$programs/passed_over"
+soon two_woken "$programs/passed_over" healthy
+all_same
 ! "$THRUM" why again.thrum | grep 'Should resolve' || wrong 'a thread that waits should end what it waits for'
 for case in right known long; do
-	same "$case" "$programs/clocks" "$case"
 	has "$case" why '^no findings'
 done
 
-same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
 is_at lost_wakeup lost_wakeup.c 'too early'
 
 # A signal for two jobs wakes one worker, which then waits for the other.
-same passed_over "$programs/passed_over"
 has passed_over why 'Signals .condition filled.*, for which 2 wait; only one of them is woken'
 has passed_over why 'Takes the wake-up; and waits for .condition part_made'
 is_at passed_over passed_over.c 'one for both'
 is_at passed_over passed_over.c 'in vain'
-same two_woken "$programs/passed_over" healthy
 "$THRUM" why two_woken.thrum >why.out 2>&1 || wrong "two signals for two jobs: $(cat why.out)"
 # A signal that came too early isn't lost if there was more to do: one read took all from an eventfd.
-same taken "$programs/taken"
-has taken why '^never resolved \(possible\)'
+told[taken]='^never resolved \(possible\)'
+told[taken-lost]='^lost wake-up'
+soon taken "$programs/taken"
+soon taken-lost "$programs/taken" lost
+soon fine-taken "$programs/taken" fine
+told[pool]='thread work.*: Serves .condition (finished|nested[+]0x).*waits for it itself'
+told[credit]='thread grant.*: Ends.*nobody is left to serve'
+told[unsaid]='thread drain: Takes the lock of .condition (room|nested[+]0x)'
+for case in pool credit unsaid; do
+	soon "$case" "$programs/nested" "$case"
+	soon "fine-$case" "$programs/nested" "$case" fine
+done
+all_same
+all_told
 has taken why 'Waits for .eventfd [0-9]+ \(4 taken at once\)'
-same lost "$programs/taken" lost
-has lost why '^lost wake-up'
-"$THRUM" dump lost.thrum | grep 'taken at once' && wrong 'lost: each read takes one'
-same fine-taken "$programs/taken" fine
+"$THRUM" dump taken-lost.thrum | grep 'taken at once' && wrong 'lost: each read takes one'
 has fine-taken why '^no findings'
 
-# Those who serve the condition wait for it, too; or the one that does has ended.
-same pool "$programs/nested" pool
-has pool why 'thread work.*: Serves .condition (finished|nested[+]0x).*waits for it itself'
-same credit "$programs/nested" credit
-has credit why 'thread grant.*: Ends.*nobody is left to serve'
-
 # One that makes what others wait for, and tells nobody. If it does that all the time, little is recorded.
-same unsaid "$programs/nested" unsaid
-has unsaid why 'thread drain: Takes the lock of .condition (room|nested[+]0x)'
 locks=$("$THRUM" dump unsaid.thrum | grep -c ' lock .* mutex ')
 ((locks >= 16 && locks < 60)) || wrong "$locks of 20,000 times are recorded that a lock was taken"
 for case in pool credit unsaid; do
-	same "fine-$case" "$programs/nested" "$case" fine
 	has "fine-$case" why '^no findings'
 done
 
-same leak "$programs/permits" leak
+for case in leak pass lost circle gone; do
+	soon "$case" "$programs/permits" "$case"
+done
+for case in 'lost kept' 'lost fine' 'circle used' 'circle helped'; do
+	# shellcheck disable=SC2086
+	soon "${case/ /-}" "$programs/permits" $case
+done
+soon barrier "$programs/barrier"
+soon dead_holder "$programs/dead_holder"
+soon held "$programs/held"
+all_same
 has leak why 'draw_broken: Ends, but still holds'
 is_at leak permits.c 'and never posts it'
-same pass "$programs/permits" pass
 "$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
 
-same lost "$programs/permits" lost
 has lost why 'Waits for .semaphore (slots|permits\+0x[0-9a-f]+), always posted by (free_slot|lose|permits\+0x)'
-same lost-kept "$programs/permits" lost kept
 has lost-kept why 'Waits for .semaphore (slots|permits\+0x)'
-same lost-fine "$programs/permits" lost fine
 has lost-fine why '^no findings'
 for case in pass lost-kept lost-fine; do
 	"$THRUM" dump "$case.thrum" | grep 'given back' && wrong "$case: it is told who gives back"
 done
 
-for case in circle 'circle used'; do
-	name=${case/ /-}
-	# shellcheck disable=SC2086
-	same "$name" "$programs/permits" $case
-	has "$name" why 'deadlock \(likely\)'
-	has "$name" why 'take_both: Holds .semaphore (locks|permits\+0x)'
+for case in circle circle-used; do
+	has "$case" why 'deadlock \(likely\)'
+	has "$case" why 'take_both: Holds .semaphore (locks|permits\+0x)'
 done
-same circle-helped "$programs/permits" circle helped
 has circle-helped why '^no findings'
 
-same gone "$programs/permits" gone
 has gone why 'produce_few: Ends; nobody is left to serve .semaphore'
 is_at gone permits.c 'one too few'
 
-same barrier "$programs/barrier"
 has barrier why 'thread count_some: Ends without coming to .barrier (round_end|barrier\+0x)'
 [[ $names == no ]] || has barrier dump 'signal .* barrier round_end, waiting: 2  in meet'
 
-same dead_holder "$programs/dead_holder"
 has dead_holder why 'table_lock|mutex dead_holder\+0x'
 is_at dead_holder dead_holder.c 'and never unlocks it'
 is_at dead_holder dead_holder.c 'waits for ever'
 
 # Locks that are held for long, though nobody waits.
-same held "$programs/held"
 has held dump 'label +(mutex (table_lock|held\+0x)|rwlock (config_lock|held\+0x))'
 has held dump 'held for ms = [0-9]'
 [[ $names == no ]] || {

@@ -47,7 +47,7 @@ static void expect(bool is_told)
 	struct thrum__model *model = story_model(story_told(), false);
 
 	model->ending = THRUM_ENDING_GONE;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, is_told);
 	if (is_told) {
 		const struct thrum__step *step = findings.findings[0].steps;
@@ -58,8 +58,7 @@ static void expect(bool is_told)
 		assert_int_equal(step->other, story_task(model, 16));
 		assert_int_equal(step->more, JOBS / 2);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void a_thread_leaves_a_task(void **state)
@@ -117,13 +116,11 @@ static void the_only_thread_ended_before(void **state)
 		tell_alone(is_run ? "72" MS "@2 switch 16\n73" MS "@2 switch 4\n900" MS
 				    "@2 log 4 \"beat\n"
 				  : "900" MS "@2 log 4 \"beat\n");
-		model = story_model(story_told(), false);
-		assert_int_equal(thrum__why_make(model, &findings), 0);
+		model = story_findings(&findings);
 		assert_int_equal(findings.count, 1);
 		assert_int_equal(findings.findings[0].steps[0].kind == THRUM__STEP_ABANDONS,
 			!is_run);
-		thrum__why_free(&findings);
-		thrum__model_destroy(model);
+		story_free(model, &findings);
 	}
 }
 
@@ -175,11 +172,10 @@ static void the_task_is_of_another_sort(void **state)
 	tell("40" MS "label 16 \"clean up\n");
 	model = story_model(story_told(), false);
 	model->ending = THRUM_ENDING_GONE;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	assert_int_not_equal(findings.findings[0].steps[0].kind, THRUM__STEP_ABANDONS);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void expect_as(int certainty, int kind, uint64_t task, uint64_t other, ui
 	model = story_model(story_told(), false);
 	model->end = 1500000000;
 	model->ending = THRUM_ENDING_KILLED;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, kind >= 0);
 	if (kind >= 0) {
 		const struct thrum__step *step = findings.findings[0].steps;
@@ -45,8 +45,7 @@ static void expect_as(int certainty, int kind, uint64_t task, uint64_t other, ui
 			assert_int_equal(step->other, story_task(model, other));
 		assert_int_equal(step->more, more);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void expect(int kind, uint64_t task, uint64_t other, uint32_t more)

@@ -107,8 +107,7 @@ static int find_deadlock(const struct asking *asking)
 	int found = 0;
 
 	tell(asking);
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 
@@ -122,8 +121,7 @@ static int find_deadlock(const struct asking *asking)
 			story_task(model, task_of(asking, asking->rounds)));
 		found = finding->certainty + 1;
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return found;
 }
 

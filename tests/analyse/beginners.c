@@ -50,10 +50,9 @@ static void tell(bool has_early, const char *more)
 static void expect(bool is_told)
 {
 	struct thrum__findings findings;
-	struct thrum__model *model = story_model(story_told(), false);
+	struct thrum__model *model = story_findings(&findings);
 	const struct thrum__step *step;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, 1);
 	step = findings.findings[0].steps;
 	assert_int_equal(step->kind == THRUM__STEP_BEGAN_OTHERS, is_told);
@@ -61,8 +60,7 @@ static void expect(bool is_told)
 		assert_int_equal(step->task, story_task(model, 21));
 		assert_int_equal(step->other, story_task(model, 15));
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void none_is_made_again(void **state)
@@ -95,11 +93,9 @@ static void all_begin(void **state)
 	tell(false,
 		"70" MS "create 1 22 handle\n70" MS "label 22 \"drain\n71" MS "switch 15\n72" MS
 		"resolve 15 15\n72" MS "switch 1\n73" MS "resolve 1 22\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_int_equal(findings.count, 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 int main(void)

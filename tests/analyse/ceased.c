@@ -22,7 +22,7 @@ static struct thrum__finding expect(uint32_t count, int kind, uint64_t task)
 	struct thrum__model *model = story_model(story_told(), false);
 	unsigned steps = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, count);
 	if (count > 0)
 		finding = findings.findings[0];
@@ -30,8 +30,7 @@ static struct thrum__finding expect(uint32_t count, int kind, uint64_t task)
 		steps += finding.steps[i].kind == kind &&
 			(task == 0 || finding.steps[i].task == story_task(model, task));
 	assert_int_equal(steps, task != 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return finding;
 }
 

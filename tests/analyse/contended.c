@@ -73,7 +73,7 @@ static uint32_t contended(const struct sharing *sharing, char task[32])
 	struct thrum__findings findings;
 	uint32_t count = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 
@@ -84,8 +84,7 @@ static uint32_t contended(const struct sharing *sharing, char task[32])
 		snprintf(task, 32, "%s",
 			thrum__model_task_name(model, finding->steps[0].task, NULL));
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -148,15 +147,14 @@ static void the_hold_is_in_the_wait(void **state)
 		at = add_turn(lines, at, size, 1101 + 50 * i, 30 + i, 50);
 
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].class, THRUM__FINDING_CONTENDED);
 	steps = findings.findings[0].steps;
 	assert_int_equal(steps[1].until - steps[1].time, 700000000);
 	assert_int_equal(steps[0].until - steps[0].time, 50000000);
 	assert_true(steps[0].time >= steps[1].time && steps[0].until <= steps[1].until);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Six tasks come while one keeps the lock for 1,500 ms, once. Then each has it for 1 ms. */
@@ -181,10 +179,9 @@ static void one_keeps_it_once(void **state)
 	for (unsigned i = 1; i < 7; i++)
 		at = add_turn(lines, at, size, 1500 + i, 10 + i, 1);
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Adds a task that comes for a lock, 2 or 3. */
@@ -229,7 +226,7 @@ static void locks_alike(void **state)
 		at = add_comer(lines, at, size, 30 + 30 * i, 208 + i, "3");
 	}
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].class, THRUM__FINDING_CONTENDED);
 	/* No wait is long. */
@@ -239,8 +236,7 @@ static void locks_alike(void **state)
 	thrum__words_finding(model, &findings.findings[0], words, sizeof words);
 	assert_string_equal(words,
 		"“database” is contended, and 1 like it: tasks queue for them all the time");
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 int main(void)

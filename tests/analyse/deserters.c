@@ -72,7 +72,7 @@ static void expect(const struct latch *latch, uint32_t count, int part)
 
 	tell(lines, sizeof lines, latch);
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct thrum__step *step = &findings.findings[i].steps[0];
@@ -85,8 +85,7 @@ static void expect(const struct latch *latch, uint32_t count, int part)
 				latch->is_marked ? THRUM__LIKELY : THRUM__POSSIBLE);
 		}
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void who_returns_early_is_to_blame(void **state)
@@ -161,7 +160,7 @@ static void expect_series(unsigned served, unsigned ended, bool is_pending, unsi
 	}
 	snprintf(lines + used, sizeof lines - used, "990" MS "log 1 \"end\n");
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	step = &findings.findings[0].steps[0];
 	assert_int_equal(step->kind == THRUM__STEP_ENDS_UNSERVED, blamed > 0);
@@ -169,8 +168,7 @@ static void expect_series(unsigned served, unsigned ended, bool is_pending, unsi
 		assert_int_equal(step->task, story_task(model, 10 + served));
 	if (blamed > 2)
 		assert_int_equal(step[1].more, blamed - 2);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void all_that_end_since_the_wait_may_be_to_blame(void **state)
@@ -210,7 +208,7 @@ static void expect_voice(const char *kind, int voices, bool is_blamed)
 			i ? 11 + i : 10, 60 + i, 60 + i);
 	snprintf(lines + used, sizeof lines - used, "990" MS "log 1 \"end\n");
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	step = &findings.findings[0].steps[0];
 	assert_int_equal(step->kind == THRUM__STEP_SERVER_ENDED, is_blamed);
@@ -218,8 +216,7 @@ static void expect_voice(const char *kind, int voices, bool is_blamed)
 		assert_int_equal(step->task, story_task(model, 11));
 		assert_int_equal(step->more, 2);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void who_ended_may_have_a_voice(void **state)

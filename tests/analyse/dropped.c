@@ -72,7 +72,7 @@ static void expect(int ending, int code, uint64_t told, uint64_t like, bool is_f
 	model->ending = (uint8_t)ending;
 	model->ending_code = code;
 	model->end = model->end > END * 1000000LL ? model->end : END * 1000000LL;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, told != 0);
 	if (told) {
 		const struct thrum__step *step = findings.findings[0].steps;
@@ -85,8 +85,7 @@ static void expect(int ending, int code, uint64_t told, uint64_t like, bool is_f
 		assert_int_equal(step[0].other, story_task(model, like));
 		assert_int_equal(step[0].more, is_failed);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 #define KILLED THRUM_ENDING_KILLED, 9
@@ -305,7 +304,7 @@ static bool is_told(const struct resend *resend)
 	model->ending = THRUM_ENDING_KILLED;
 	model->ending_code = 9;
 	model->end = END * 1000000LL;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned k = 0; k < findings.findings[i].step_count; k++) {
 			const struct thrum__step *step = &findings.findings[i].steps[k];
@@ -320,8 +319,7 @@ static bool is_told(const struct resend *resend)
 			assert_int_equal(step->more, resend->is_other ? 3 : 2);
 			found = true;
 		}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return found;
 }
 
@@ -372,14 +370,13 @@ static void a_child_was_taken(void **state)
 	model->ending = THRUM_ENDING_KILLED;
 	model->ending_code = 9;
 	model->end = END * 1000000LL;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
 	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_FAILED_MEANWHILE);
 	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 11));
 	assert_int_equal(findings.findings[0].steps[1].task, story_task(model, 1));
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	/* The program was asked to end, goes on, or another request failed. */
 	tell_child("end of process 7, taken by run_hook");
 	rest(20, 0);

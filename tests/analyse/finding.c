@@ -23,7 +23,7 @@ static struct thrum__findings find(const struct thrum__model *model)
 {
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	return findings;
 }
 
@@ -36,8 +36,7 @@ static uint32_t found(const char *lines, bool is_mirage, struct thrum__finding *
 
 	if (count > 0)
 		*first = findings.findings[0];
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -82,7 +81,7 @@ static void signal_after_wait_is_no_lost_one(void **state)
 	struct thrum__finding finding;
 	uint32_t count = found(CONDITION "30 wait 3 2\n"
 					 "50 signal 1 2 =1\n"
-					 "90 log 1 \"end\n",
+					 "900000000 log 1 \"end\n",
 		false, &finding);
 
 	assert_int_equal(count, 1);
@@ -95,7 +94,8 @@ static void a_later_heard_signal_clears_the_lost_one(void **state)
 	struct thrum__finding finding;
 	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
 					 "50 wait 3 2\n"
-					 "60 signal 1 2 =1\n",
+					 "60 signal 1 2 =1\n"
+					 "900000000 log 1 \"end\n",
 		false, &finding);
 
 	assert_int_equal(count, 1);
@@ -264,8 +264,7 @@ static void chain_behind_what_is_never_resolved(void **state)
 	assert_int_equal(thrum__why_marks(&findings, story_task(model, 4)), THRUM__MARK_BEHIND);
 	assert_int_equal(finding->behind, 1);
 	assert_int_equal(thrum__why_marks(&findings, story_task(model, 5)), THRUM__MARK_BEHIND);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Two requests wait for one lookup: the steps are those of the one that is told, not the other's. */
@@ -283,7 +282,7 @@ static void chain_of_the_first_victim(void **state)
 	const struct thrum__step *steps;
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].behind, 1);
 	assert_int_equal(findings.findings[0].step_count, 3);
@@ -292,8 +291,7 @@ static void chain_of_the_first_victim(void **state)
 	assert_int_equal(steps[1].task, story_task(model, 2));
 	assert_int_equal(steps[1].time, 10);
 	assert_int_equal(steps[2].task, story_task(model, 3));
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void a_cycle_ends(void **state)

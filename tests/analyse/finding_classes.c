@@ -25,15 +25,14 @@ static struct thrum__finding expect(const char *lines, uint32_t count, int class
 	struct thrum__finding first = {0};
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, count);
 	if (count > 0) {
 		first = findings.findings[0];
 		assert_string_equal(thrum__why_class_name(first.class),
 			thrum__why_class_name(class));
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return first;
 }
 
@@ -228,16 +227,16 @@ static void starved(void **state)
 {
 	struct thrum__finding finding = expect(READY "10" MS "switch 4\n"
 						     "11" MS "resolve 4 2\n"
-						     "190" MS "switch 3\n"
-						     "190" MS "read 3 2\n"
-						     "191" MS "switch 1\n"
+						     "290" MS "switch 3\n"
+						     "290" MS "read 3 2\n"
+						     "291" MS "switch 1\n"
 						     "900" MS "log 1 \"end\n",
 		1, THRUM__FINDING_STARVED);
 
 	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
 	assert_int_equal(finding.steps[0].time, 10000000);
 	assert_int_equal(finding.steps[1].time, 11000000);
-	assert_int_equal(finding.steps[2].time, 190000000);
+	assert_int_equal(finding.steps[2].time, 290000000);
 }
 
 static void not_starved(void **state)
@@ -347,6 +346,11 @@ static void disconnected(void **state)
 {
 	expect_none(DISCONNECTS DISCONNECTED "6" MS "resolve 5 5\n"
 					     "900" MS "log 1 \"end\n");
+	/* The result is ignored. */
+	expect_none(CANCELS "2" MS "should-resolve 3\n"
+			    "2" MS "create 1 5 ignore_result\n"
+			    "2" MS "wait 5 3\n" DISCONNECTED "6" MS "fail 5 5 \"cancelled\n"
+			    "900" MS "log 1 \"end\n");
 	/* The server expected no such end. */
 	expect(DISCONNECTS DISCONNECTED "6" MS "cancel 5 5\n"
 					"900" MS "log 1 \"end\n",

@@ -79,11 +79,10 @@ static uint32_t count_findings(const char *before, const char *after, int class)
 	assert_null(model->edges.block[0]);
 	assert_null(model->notes.block[0]);
 	assert_null(model->tasks.block[1]);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (uint32_t i = 0; i < findings.count; i++)
 		count += findings.findings[i].class == class;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 

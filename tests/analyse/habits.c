@@ -30,32 +30,14 @@ static void begin(void)
 static const struct thrum__finding *judge(void)
 {
 	story_tell("900" MS "log 1 \"end\n");
-	story.model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	story.model = story_findings(&story.findings);
 	assert_int_equal(story.findings.count, 1);
 	return story.findings.findings;
 }
 
 static void finish(void)
 {
-	thrum__why_free(&story.findings);
-	thrum__model_destroy(story.model);
-}
-
-/* Counts the findings if the program is killed at a time. */
-static uint32_t count_findings(int64_t end)
-{
-	struct thrum_trace_info info = {.end = end,
-		.ending = THRUM_ENDING_KILLED,
-		.ending_code = 9};
-	uint32_t count;
-
-	story.model = story_model(story_told(), false);
-	thrum__model_note_end(story.model, &info);
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
-	count = story.findings.count;
-	finish();
-	return count;
+	story_free(story.model, &story.findings);
 }
 
 /* Ends the story; its only finding begins with a step of this kind about these tasks. */
@@ -96,6 +78,105 @@ static void one_task_ends_all(void **state)
 	expect_first(THRUM__STEP_SHOULD_GO_ON, 3, 12);
 	tell_reader(true, false);
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 12);
+}
+
+/* The last of three parts resolves each search. The part 142 of the last search, 14, ends by `end`. */
+static void tell_parts(const char *end)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	for (int i = 10; i < 15; i++) {
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"search %d\n%d" MS
+			   "should-resolve %d\n",
+			i, i, i, i, i, i, i);
+		for (int part = 1; part <= 3; part++)
+			story_tell("%d" MS "create %d %d%d task\n%d" MS "label %d%d \"part %d\n", i,
+				i, i, part, i, i, part, part);
+		for (int part = 1; part <= 3; part++)
+			story_tell("%d" MS "%s %d%d %d%d\n", i,
+				i == 14 && part == 2 ? end : "resolve", i, part, i, part);
+		if (i < 14)
+			story_tell("%d" MS "resolve %d3 %d\n", i, i, i);
+	}
+}
+
+static void a_part_fails(void **state)
+{
+	(void)state;
+	tell_parts("fail");
+	expect_first(THRUM__STEP_FAILED, 142, 0);
+	tell_parts("cancel");
+	expect_first(THRUM__STEP_CANCELLED, 142, 0);
+	/* Any of them may be the one that should have done it. */
+	tell_parts("resolve");
+	expect_first(THRUM__STEP_ENDS_WITHOUT, 141, 14);
+	/* One that is pending may do it yet. */
+	tell_parts("ready");
+	expect_first(THRUM__STEP_SHOULD_END, 142, 14);
+}
+
+/* The thread 3 ends requests of the thread 1; the last one has no answer. */
+static void tell_thread(int lane)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 @1 create - 3 thread\n0 @1 label 3 \"accounts\n0 @1 switch 3\n");
+	for (int i = 10; i < 15; i++) {
+		story_tell("%d0" MS "create 1 %d request\n%d0" MS "label %d \"transfer %d\n%d0" MS
+			   "should-resolve %d\n",
+			i, i, i, i, i, i, i);
+		if (i < 14)
+			story_tell("%d1" MS "@%d resolve %d %d\n", i, lane, lane ? 3 : 1, i);
+	}
+	story_tell("150" MS "suspend \"wait for work\n150" MS "@1 suspend \"wait for work\n");
+}
+
+static void a_thread_answers_no_more(void **state)
+{
+	(void)state;
+	tell_thread(1);
+	expect_first(THRUM__STEP_SHOULD_GO_ON, 3, 14);
+	/* The loop that asked only takes note of the answers. */
+	tell_thread(0);
+	expect_first(THRUM__STEP_PENDING, 14, 0);
+}
+
+/* Two workers, 3 and 4, resolve files, as `order` tells; both end, the second one only if `ends`. */
+static void tell_workers(const char *order, bool ends)
+{
+	int count = (int)strlen(order);
+
+	begin();
+	story_tell("2" MS "create 1 3 fiber\n2" MS "create 1 4 fiber\n");
+	for (int i = 0; i <= count; i++)
+		story_tell("3" MS "create 1 %d task\n3" MS "label %d \"file %d\n", 10 + i, 10 + i,
+			i);
+	for (int i = 0; i < count; i++)
+		story_tell("%d" MS "resolve %c %d\n", 20 + i, order[i], 10 + i);
+	story_tell("40" MS "wait 2 %d\n50" MS "resolve 3 3\n", 10 + count);
+	if (ends)
+		story_tell("60" MS "resolve 4 4\n");
+}
+
+static void workers_end_one_after_the_other(void **state)
+{
+	const struct thrum__finding *finding;
+
+	(void)state;
+	tell_workers("34344", true);
+	finding = judge();
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_RESOLVED_OTHERS);
+	assert_int_equal(finding->steps[0].task, story_task(story.model, 4));
+	assert_int_equal(finding->steps[0].more, 2);
+	finish();
+	/* One of them goes on; or it ended but one. */
+	tell_workers("34344", false);
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 15);
+	tell_workers("43333", true);
+	expect_first(THRUM__STEP_ENDS_WITHOUT, 3, 15);
+	/* Each ended some at once, and the last of them left one out. */
+	tell_workers("33344", true);
+	expect_first(THRUM__STEP_ENDS_WITHOUT, 4, 15);
 }
 
 /* Tasks run on a thread of their own, which ends before the last one. */
@@ -270,14 +351,12 @@ static uint64_t taker_in_chains(int given, const char *end)
 
 	tell_chains(given, end);
 	story_tell("900" MS "log 1 \"end\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_true(findings.count > 0);
 	for (uint32_t i = 0; i < findings.count; i++)
 		if (findings.findings[i].steps[0].kind == THRUM__STEP_TOOK)
 			taker = THRUM__TASK(model, findings.findings[i].steps[0].task, id);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return taker;
 }
 
@@ -400,7 +479,8 @@ static void a_leader_is_cancelled(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 12);
 }
 
-/* A worker logs an error while the job waits; or the worker logs all the time. */
+/* A worker logs an error while the job waits; or the worker logs all the time: the same, or always something
+ * else. */
 static void a_log_line_meanwhile(void **state)
 {
 	begin();
@@ -409,7 +489,11 @@ static void a_log_line_meanwhile(void **state)
 	expect_first(THRUM__STEP_LOGGED, 5, 0);
 	story_take_back();
 	for (int i = 0; i < 8; i++)
-		story_tell("%d" MS "log 5 \"tick\n", 10 + 10 * i);
+		story_tell("%d" MS "log 5 \"tick %d\n", 10 + 10 * i, i);
+	expect_first(THRUM__STEP_LOGGED, 5, 0);
+	story_take_back();
+	for (int i = 0; i < 8; i++)
+		story_tell("%d" MS "log 5 \"job %c is done\n", 90 + i, 'a' + i);
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 	/* A line of the task that hangs itself counts anyhow. */
 	story_take_back();
@@ -434,8 +518,7 @@ static void a_timer_is_put_off(void **state)
 	/* So are idle connections closed. */
 	tell_lines("connection");
 	story_tell("900" MS "log 1 \"end\n");
-	story.model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	story.model = story_findings(&story.findings);
 	assert_int_equal(story.findings.count, 0);
 	finish();
 }
@@ -460,11 +543,11 @@ static void tell_uploads(const char *due)
 static void a_timer_is_never_set(void **state)
 {
 	tell_uploads("");
-	assert_int_equal(count_findings(3000000000), 1);
+	assert_int_equal(story_findings_if_killed(3000), 1);
 	tell_uploads("57" MS "due 51 =60000000000\n");
-	assert_int_equal(count_findings(3000000000), 0);
+	assert_int_equal(story_findings_if_killed(3000), 0);
 	tell_uploads("");
-	assert_int_equal(count_findings(100000000), 0);
+	assert_int_equal(story_findings_if_killed(100), 0);
 }
 
 /* Two threads wait for a condition that nobody ever signals; the second waits as its reason says. */
@@ -481,15 +564,18 @@ static void tell_blocked(const char *reason)
 static void all_threads_are_blocked(void **state)
 {
 	tell_blocked("blocked");
-	assert_int_equal(count_findings(900000000), 1);
+	assert_int_equal(story_findings_if_killed(900), 1);
 	tell_blocked("blocked for a time");
-	assert_int_equal(count_findings(900000000), 0);
+	assert_int_equal(story_findings_if_killed(900), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_task_ends_all),
+		cmocka_unit_test(a_part_fails),
+		cmocka_unit_test(a_thread_answers_no_more),
+		cmocka_unit_test(workers_end_one_after_the_other),
 		cmocka_unit_test(one_thread_ends_all),
 		cmocka_unit_test(an_end_is_not_noticed),
 		cmocka_unit_test(an_end_is_the_last_thing),

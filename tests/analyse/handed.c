@@ -41,7 +41,7 @@ static void expect_taker(const char *lines, uint64_t worker)
 	struct thrum__findings findings;
 	bool is_told = false;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	for (unsigned i = 0; i < findings.findings[0].step_count; i++) {
 		const struct thrum__step *step = &findings.findings[0].steps[i];
@@ -54,8 +54,7 @@ static void expect_taker(const char *lines, uint64_t worker)
 		assert_int_equal(step->other, story_task(model, 29));
 	}
 	assert_int_equal(is_told, worker != 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void a_worker_drops_its_job(void **state)
@@ -67,6 +66,24 @@ static void a_worker_drops_its_job(void **state)
 	expect_taker(MAIN DONE("11", "3", "1", "2") MADE("12", "3") DONE("13", "4", "4", "5")
 			     ENDED("12", "4", "6") DONE("14", "3", "7", "8") LAST("29", "4") END,
 		4);
+}
+
+static void a_worker_ends_with_a_job(void **state)
+{
+	struct thrum__model *model = story_model(MAIN DONE("11", "3", "1", "2") DONE("12", "4", "3",
+							 "4") DONE("13", "3", "5", "6") HANDED("29",
+							 "4", "20") "21" MS "wait 2 29\n30" MS
+								    "resolve 1 4\n" END,
+		false);
+	struct thrum__findings findings;
+
+	(void)state;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_ENDS_WITHOUT);
+	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 4));
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
 }
 
 static void it_is_not_known_who_has_the_job(void **state)
@@ -98,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_worker_drops_its_job),
+		cmocka_unit_test(a_worker_ends_with_a_job),
 		cmocka_unit_test(it_is_not_known_who_has_the_job),
 	};
 

@@ -20,13 +20,11 @@ static void expect(int certainty)
 	struct thrum__model *model;
 
 	story_tell("9000" MS "log 1 \"end\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_int_equal(findings.count, certainty == NOTHING ? 0 : 1);
 	if (certainty != NOTHING)
 		assert_int_equal(findings.findings[0].certainty, certainty);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* The main thread joins a thread 2 from 40 ms on. */

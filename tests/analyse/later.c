@@ -12,23 +12,7 @@
 
 #define MS "000000 " /* behind a number: makes ns of ms */
 
-/* Counts the findings if the program is killed after 3 s. */
-static uint32_t count_findings(void)
-{
-	struct thrum_trace_info info = {.end = 3000000000,
-		.ending = THRUM_ENDING_KILLED,
-		.ending_code = 9};
-	struct thrum__findings findings;
-	struct thrum__model *model = story_model(story_told(), false);
-	uint32_t count;
-
-	thrum__model_note_end(model, &info);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
-	count = findings.count;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
-	return count;
-}
+#define END 3000 /* ms; then the program is killed */
 
 /* The main thread, 1, joins a thread, 2. That waits for a condition, 3. The task `by` has signalled it: the
  * main thread, or another one, 4, which ends then; 0: nobody has. */
@@ -54,13 +38,13 @@ static void a_wait_that_is_limited_ends(void **state)
 	(void)state;
 	for (int by = 0; by <= 1; by++) {
 		tell_joined("blocked", by);
-		assert_int_equal(count_findings(), 1);
+		assert_int_equal(story_findings_if_killed(END), 1);
 		tell_joined("blocked for a time", by);
-		assert_int_equal(count_findings(), 0);
+		assert_int_equal(story_findings_if_killed(END), 0);
 	}
 	/* Nobody is left to signal it. */
 	tell_joined("blocked for a time", 4);
-	assert_int_equal(count_findings(), 1);
+	assert_int_equal(story_findings_if_killed(END), 1);
 }
 
 /* Jobs go from an acceptor, 6, to two runners, 4 and 5, by a condition, 21, and from these to two collectors,
@@ -107,9 +91,9 @@ static void several_stages_of_several_workers_are_idle(void **state)
 {
 	(void)state;
 	tell_stages("handle", "blocked by the outside");
-	assert_int_equal(count_findings(), 0);
+	assert_int_equal(story_findings_if_killed(END), 0);
 	tell_stages("promise", "blocked");
-	assert_int_equal(count_findings(), 1);
+	assert_int_equal(story_findings_if_killed(END), 1);
 }
 
 int main(void)

@@ -54,12 +54,11 @@ static int certainty(struct text *text)
 	tell(text, "5000000000 log 1 \"end\n");
 	model = story_model(text->lines, false);
 	model->is_cut = is_cut;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (uint32_t i = 0; i < findings.count; i++)
 		if (findings.findings[i].class == THRUM__FINDING_LEAK)
 			certainty = findings.findings[i].certainty;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return certainty;
 }
 
@@ -93,6 +92,75 @@ static void handles_that_nobody_ends(void **state)
 	assert_int_equal(grow("promise", 1), THRUM__LIKELY);
 	/* These live as long as their owner. */
 	assert_int_equal(grow("mailbox", 1), -1);
+	/* A program may leave these as they are, also if it ends some. */
+	assert_int_equal(grow("lock", 2), -1);
+	assert_int_equal(grow("condition", 2), -1);
+}
+
+/* 48 jobs, one each 100 ms, of which every second one waits for a timer that is due in so many ms. The others
+ * end soon. */
+static int rest(int due, bool is_awaited)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 48; i++) {
+		int ms = 10 + 100 * i;
+
+		create(&text, ms, 2, 100 + i, "promise", "job");
+		create(&text, ms, 2, 200 + i, "timer", "rest");
+		tell(&text, "%d000000 due %d =%d000000\n", ms, 200 + i, i % 2 ? 20 : due);
+		if (is_awaited)
+			tell(&text, "%d000000 wait %d %d\n", ms, 100 + i, 200 + i);
+		if (i % 2 || !is_awaited)
+			tell(&text, "%d000000 resolve 2 %d\n", ms + 20, 100 + i);
+		if (i % 2)
+			tell(&text, "%d000000 resolve 2 %d\n", ms + 20, 200 + i);
+	}
+	return certainty(&text);
+}
+
+static void jobs_that_rest_are_no_leak(void **state)
+{
+	assert_int_equal(rest(30000, true), -1);
+	/* That time has passed, or nobody waits for it any more. */
+	assert_int_equal(rest(50, true), THRUM__LIKELY);
+	assert_int_equal(rest(30000, false), THRUM__LIKELY);
+}
+
+/* A queue of 48 jobs, one each 100 ms. A worker does four, and then sleeps in one, which it may have begun or
+ * not, until a time in ms. */
+static int queue(bool has_begun, int until)
+{
+	struct text text;
+
+	begin(&text);
+	tell(&text, "0 @1 create - 3 thread\n0 @1 switch 3\n");
+	for (int i = 0; i < 48; i++) {
+		int ms = 10 + 100 * i;
+
+		create(&text, ms, 2, 100 + i, "task", "job");
+		if (i < 4)
+			tell(&text, "%d000000 @1 switch %d\n%d000000 @1 resolve %d %d\n", ms + 1,
+				100 + i, ms + 5, 100 + i, 100 + i);
+		if (i == 4 && has_begun)
+			tell(&text, "%d000000 @1 switch %d\n", ms + 1, 100 + i);
+		if (i == 4)
+			tell(&text,
+				"%d000000 @1 create 3 90 timer\n%d000000 @1 due 90 =%d000000\n"
+				"%d000000 @1 wait %d 90\n%d000000 @1 suspend \"blocked for a time\n",
+				ms + 2, ms + 2, until - ms, ms + 2, has_begun ? 100 + i : 3,
+				ms + 2);
+	}
+	return certainty(&text);
+}
+
+static void a_queue_behind_a_long_job(void **state)
+{
+	assert_int_equal(queue(true, 9000), -1);
+	/* The worker does something else, or should go on. */
+	assert_int_equal(queue(false, 9000), THRUM__LIKELY);
+	assert_int_equal(queue(true, 1000), THRUM__LIKELY);
 }
 
 /* A thread makes `stored` timers at the start, as a store for later, and `more` later on. */
@@ -285,6 +353,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(things_that_others_end),
 		cmocka_unit_test(handles_that_nobody_ends),
+		cmocka_unit_test(jobs_that_rest_are_no_leak),
+		cmocka_unit_test(a_queue_behind_a_long_job),
 		cmocka_unit_test(a_store_is_no_growth),
 		cmocka_unit_test(a_burst_at_the_end),
 		cmocka_unit_test(growth_before_a_gap),

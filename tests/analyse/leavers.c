@@ -43,7 +43,7 @@ static void expect_leaver(const char *lines, bool is_told, uint64_t worker, bool
 	struct thrum__findings findings;
 	const struct thrum__step *step;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	step = &findings.findings[0].steps[0];
 	assert_int_equal(step->kind == THRUM__STEP_LEFT_QUEUE, is_told);
@@ -52,8 +52,7 @@ static void expect_leaver(const char *lines, bool is_told, uint64_t worker, bool
 		assert_int_equal(step->other, story_task(model, 11));
 		assert_int_equal(step->more, is_last);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void the_last_worker_leaves(void **state)

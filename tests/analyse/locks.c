@@ -45,8 +45,7 @@ static void expect_none(const char *lines)
 	struct thrum__findings findings = find(lines, &model);
 
 	assert_int_equal(findings.count, 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Expects one deadlock of so many tasks, and returns its certainty. */
@@ -60,8 +59,7 @@ static int deadlock_of(const char *lines, uint32_t count)
 	assert_int_equal(findings.findings[0].class, THRUM__FINDING_DEADLOCK);
 	assert_int_equal(findings.findings[0].count, count);
 	certainty = findings.findings[0].certainty;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return certainty;
 }
 
@@ -293,8 +291,7 @@ static void an_ended_holder_is_the_cause(void **state)
 	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
 	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 10));
 	assert_int_equal(findings.findings[0].steps[0].time, 4000000);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* The fiber 10 ends with the lock, and its join waits for another fiber that wants the lock. */
@@ -312,8 +309,7 @@ static void a_join_of_an_ended_holder_is_in_no_cycle(void **state)
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void an_ended_holder_is_told_first(void **state)
@@ -329,8 +325,7 @@ static void an_ended_holder_is_told_first(void **state)
 	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
 	assert_int_equal(findings.findings[0].steps[1].kind, THRUM__STEP_HOLDS);
 	assert_int_equal(findings.findings[0].steps[1].task, story_task(model, 10));
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void all_holders_are_told(void **state)
@@ -351,8 +346,7 @@ static void all_holders_are_told(void **state)
 	}
 	assert_int_equal(holders, 3);
 	assert_int_equal(more, 2);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Returns how many steps of the only finding have a kind, and adds up what else they count. */
@@ -370,8 +364,7 @@ static uint32_t steps_of(const char *lines, int kind, uint32_t *more)
 		count += step->kind == kind;
 		*more += step->kind == kind ? step->more : 0;
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -564,8 +557,7 @@ static void a_join_of_many_keeps_its_first_wait(void **state)
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
 	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 11));
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* Only a damaged or hostile recording says so. */
@@ -576,6 +568,18 @@ static void locks_hold_no_locks(void **state)
 			   "2" MS "lock 3 2\n"
 			   "3" MS "wait 10 2\n"
 			   "3" MS "wait 11 3\n" END);
+}
+
+/* A signal's handler ends its thread's sleep, and takes a lock that the thread has. */
+static void a_sleep_that_was_left_ends_no_wait(void **state)
+{
+#define ASLEEP FIBERS "2" MS "lock 10 2\n3" MS "create 10 20 timer\n3" MS "wait 10 20\n"
+
+	(void)state;
+	assert_int_equal(deadlock_of(ASLEEP "4" MS "read 10 20\n4" MS "wait 10 2\n" END, 1),
+		THRUM__CERTAIN);
+	expect_none(ASLEEP "4" MS "wait 10 2\n" END);
+#undef ASLEEP
 }
 
 /* A holder waits for a handle after another one held the lock from 3 ms until then; a task waits for the lock
@@ -599,8 +603,7 @@ static int kept_lock(int until, int from, const char *mark)
 		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 20));
 		certainty = findings.findings[0].certainty;
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return certainty;
 }
 
@@ -643,6 +646,7 @@ int main(void)
 		cmocka_unit_test(a_join_of_many_keeps_its_first_wait),
 		cmocka_unit_test(a_lock_is_kept_while_its_holder_waits),
 		cmocka_unit_test(locks_hold_no_locks),
+		cmocka_unit_test(a_sleep_that_was_left_ends_no_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

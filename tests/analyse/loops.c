@@ -20,7 +20,7 @@ static void expect_left_open(const char *lines, bool is_left, uint64_t handle, u
 	struct thrum__model *model = story_model(lines, false);
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, is_left);
 	if (is_left) {
 		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
@@ -28,8 +28,7 @@ static void expect_left_open(const char *lines, bool is_left, uint64_t handle, u
 		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, handle));
 		assert_int_equal(findings.findings[0].steps[0].other, story_task(model, thread));
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* The thread 2 runs a loop with a timer, 10, that ticks each 10 ms, and so many other handles, which
@@ -146,15 +145,13 @@ static void expect_unrun(const char *task, const char *more, bool is_told)
 			   "@1 suspend \"wait for work\n%d" MS "@1 resume\n",
 			ms, ms, ms, ms + 9);
 	story_tell("1500" MS "@1 suspend \"wait for work\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	for (uint32_t i = 0; i < findings.count; i++)
 		told += findings.findings[i].steps[0].kind == THRUM__STEP_WAITS_FOR &&
 			findings.findings[i].steps[0].task == story_task(model, 11);
 	assert_int_equal(findings.count, is_told);
 	assert_int_equal(told, is_told);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void nobody_runs_the_default_context(void **state)
@@ -232,8 +229,7 @@ static bool is_held_up(struct waiter waiter)
 	bool is_found = false;
 
 	tell_waiter(&waiter);
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 		const struct thrum__step *last = &finding->steps[finding->step_count - 1];
@@ -246,8 +242,7 @@ static bool is_held_up(struct waiter waiter)
 		assert_int_equal(last->other, story_task(model, 11));
 		is_found = true;
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return is_found;
 }
 

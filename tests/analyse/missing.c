@@ -31,8 +31,7 @@ static void expect(int kind, uint64_t task, uint32_t more)
 
 	for (int time = 300; time < 1000; time += 10)
 		story_tell("%d" MS "log 1 \"beat\n", time);
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_int_equal(findings.count, 1);
 	step = findings.findings[0].steps;
 	if (kind >= 0) {
@@ -43,8 +42,7 @@ static void expect(int kind, uint64_t task, uint32_t more)
 		assert_true(step->kind != THRUM__STEP_MISSES_ROUND &&
 			step->kind != THRUM__STEP_MERGED && step->kind != THRUM__STEP_TAKES_LOCK);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* ---- Rounds ------------------------------------------------------------------------------------ */
@@ -210,13 +208,11 @@ static uint32_t count_when_worker_waits(int messages, int waits, struct thrum__s
 		story_tell("%d" MS "resume \"wait for work\n%d" MS "log 1 \"beat\n%d" MS
 			   "suspend \"wait for work\n",
 			time, time, time);
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	count = findings.count;
 	if (count > 0)
 		*step = findings.findings[0].steps[0];
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -263,10 +259,9 @@ static uint32_t count_when_all_wait(const char *reason)
 	model = story_model(story_told(), false);
 	model->end = 2000000000;
 	model->ending = THRUM_ENDING_KILLED;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	count = findings.count;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 

@@ -39,7 +39,7 @@ static void expect(const char *lines, uint32_t count, uint64_t task, uint64_t co
 	struct thrum__model *model = story_model(lines, false);
 	uint32_t found = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, count);
 	for (unsigned i = 0; i < count * THRUM__STEPS_MAX; i++) {
 		const struct thrum__finding *finding = &findings.findings[i / THRUM__STEPS_MAX];
@@ -54,8 +54,7 @@ static void expect(const char *lines, uint32_t count, uint64_t task, uint64_t co
 		assert_int_equal(step->other, story_task(model, condition));
 	}
 	assert_int_equal(found, task > 0);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void the_only_other_waiter_may_be_to_signal(void **state)
@@ -110,17 +109,15 @@ static void tell_loop(const char *on, const char *more)
 static void expect_elsewhere(uint64_t task)
 {
 	struct thrum__findings findings;
-	struct thrum__model *model = story_model(story_told(), false);
+	struct thrum__model *model = story_findings(&findings);
 	const struct thrum__step *steps;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, 1);
 	steps = findings.findings[0].steps;
 	assert_int_equal(findings.findings[0].task, story_task(model, 4));
 	assert_int_equal(steps[0].kind, THRUM__STEP_WAITS_FOR);
 	assert_int_equal(steps[0].task, story_task(model, task > 0 ? task : 4));
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void a_task_that_hangs_elsewhere_is_told(void **state)
@@ -172,16 +169,14 @@ static void tell_queues(int main_waits, bool puts_back, bool is_usual)
 
 static unsigned count_cycle_steps(void)
 {
-	struct thrum__model *model = story_model(story_told(), false);
 	struct thrum__findings findings;
+	struct thrum__model *model = story_findings(&findings);
 	unsigned count = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned k = 0; k < findings.findings[i].step_count; k++)
 			count += findings.findings[i].steps[k].kind == THRUM__STEP_WAITS_IN_CYCLE;
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 

@@ -19,11 +19,9 @@ static void expect(uint32_t count)
 	struct thrum__model *model;
 
 	story_tell("900" MS "log 1 \"end\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_int_equal(findings.count, count);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* The main thread, and a thread 2 that waits for the condition 3. */
@@ -180,6 +178,35 @@ static void who_begins_servers_may_begin_another(void **state)
 	expect(1);
 }
 
+/* ---- One like those who signalled ------------------------------------------------------------- */
+
+/* A thread like that which signalled another condition waits for the end of a process. `before`: what it
+ * did. */
+static void fetch(const char *before)
+{
+	begin();
+	story_tell(
+		"0 @8 create 1 8 thread\n0 @8 label 8 \"fetcher\n0 @8 switch 8\n"
+		"1" MS "create 1 9 condition =7\n2" MS "@8 signal 8 9 =1\n3" MS "@8 resolve 8 8\n");
+	story_tell("4" MS "@2 create 1 4 thread\n4" MS "@2 label 4 \"fetcher\n4" MS
+		   "@2 switch 4\n5" MS "@2 suspend \"blocked by the outside\n6" MS
+		   "@2 resume \"blocked by the outside\n%s",
+		before);
+	story_tell("10" MS "@2 create 4 5 request\n10" MS "@2 label 5 \"process 17\n10" MS
+		   "@2 wait 4 5\n10" MS "@2 suspend \"blocked by the outside\n");
+	join();
+}
+
+static void one_like_those_who_signalled_may_do_so(void **state)
+{
+	(void)state;
+	fetch("");
+	expect(0);
+	/* It gave its signal. */
+	fetch("7" MS "@2 signal 4 9 =0\n");
+	expect(1);
+}
+
 /* ---- Tries ------------------------------------------------------------------------------------- */
 
 /* Handles of a loop signal the condition, one for each wait; the last one doesn't. */
@@ -216,6 +243,41 @@ static void a_timer_tries_again(void **state)
 	/* The timer is another one's. */
 	begin();
 	answer_but_once("32" MS "@2 create 4 20 timer\n32" MS "@2 due 20 =5000000000\n");
+	expect(1);
+}
+
+/* ---- The handler of a signal ------------------------------------------------------------------- */
+
+/* A connection's handle in a loop signals the condition for each wait but the last one. */
+static void answer_all_but_last(const char *more)
+{
+	begin();
+	story_tell("0 @2 create - 4 thread\n0 @2 label 4 \"loop\n0 @2 switch 4\n"
+		   "0 @2 create 4 10 handle\n0 @2 label 10 \"read reply\n%s",
+		more);
+	for (int ms = 1; ms < 100; ms += 10) {
+		story_tell("%d" MS "@1 wait 2 3\n%d" MS "@2 resume \"wait for work\n%d" MS
+			   "@2 switch 10\n",
+			ms, ms, ms);
+		if (ms < 91)
+			story_tell("%d" MS "@2 signal 10 3 =1\n%d" MS "@1 read 2 3\n", ms + 1,
+				ms + 2);
+		story_tell("%d" MS "@2 switch 4\n%d" MS "@2 suspend \"wait for work\n", ms + 3,
+			ms + 3);
+	}
+	story_tell("95" MS "should-resolve 2\n95" MS "wait 1 2\n95" MS "suspend \"blocked\n");
+}
+
+static void a_handler_may_tell_of_more(void **state)
+{
+	(void)state;
+	answer_all_but_last("0 create 1 15 handle\n0 label 15 \"signal 15\n");
+	expect(0);
+	answer_all_but_last("");
+	expect(1);
+	/* Another loop has it. */
+	answer_all_but_last("0 @5 create - 6 thread\n0 @5 switch 6\n0 @5 create 6 15 handle\n"
+			    "0 @5 label 15 \"signal 15\n0 @5 suspend \"wait for work\n");
 	expect(1);
 }
 
@@ -284,6 +346,119 @@ static void a_round_takes_as_long_as_before(void **state)
 	expect(1);
 }
 
+/* ---- A thread that only sleeps ----------------------------------------------------------------- */
+
+/* Three threads come to a barrier and one like them ends without. A fourth thread sleeps so many times, for
+ * so many ms each, and then rests until a time. In its fifth sleep something else happens. */
+static void leave_barrier(int sleeps, int ms, int longer, const char *else_happens)
+{
+	int now = 5;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 create 1 3 condition =7\n0 label 3 \"barrier step\n");
+	story_tell("0 @9 create 1 9 thread\n0 @9 label 9 \"progress\n0 @9 switch 9\n");
+	for (int i = 0; i < 4; i++)
+		story_tell("%d" MS "@%d create 1 %d thread =5\n%d" MS "@%d label %d \"strip\n%d" MS
+			   "@%d switch %d\n",
+			i, i + 4, i + 4, i, i + 4, i + 4, i, i + 4, i + 4);
+	story_tell("4" MS "@7 resolve 7 7\n4" MS "should-resolve 4\n4" MS "wait 1 4\n4" MS
+		   "suspend \"blocked\n");
+	for (int i = 4; i < 7; i++)
+		story_tell("4" MS "@%d wait %d 3\n4" MS "@%d suspend \"blocked\n", i, i, i);
+	for (int i = 0; i <= sleeps; i++) {
+		story_tell("%d" MS "@9 create 9 %d timer\n%d" MS "@9 label %d \"sleep %d ms\n%d" MS
+			   "@9 due %d =%d000000\n%d" MS "@9 wait 9 %d\n%d" MS
+			   "@9 suspend \"blocked for a time\n",
+			now, 20 + i, now, 20 + i, ms, now, 20 + i, now + ms, now, 20 + i, now);
+		if (i == sleeps)
+			break;
+		now += ms;
+		ms += longer;
+		story_tell("%d" MS "@9 resume\n%d" MS "@9 resolve 9 %d\n%s", now, now, 20 + i,
+			i == 5 ? else_happens : "");
+	}
+}
+
+static void expect_after(int ms, uint32_t count)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	story_tell("%d" MS "log 1 \"end\n", ms);
+	model = story_findings(&findings);
+	assert_int_equal(findings.count, count);
+	if (count > 0)
+		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
+	story_free(model, &findings);
+}
+
+static void who_only_sleeps_comes_to_no_barrier(void **state)
+{
+	(void)state;
+	leave_barrier(20, 60, 0, "");
+	expect_after(1210, 1);
+	/* For how long it sleeps isn't known before a second. */
+	leave_barrier(14, 60, 0, "");
+	expect_after(850, 0);
+	/* It has slept too seldom. */
+	leave_barrier(6, 200, 0, "");
+	expect_after(1210, 0);
+	/* It has done something since. */
+	leave_barrier(20, 60, 0, "365" MS "@9 signal 9 3 =0\n");
+	expect_after(1210, 0);
+	/* It tries again, and waits for longer each time. */
+	leave_barrier(20, 30, 6, "");
+	expect_after(1750, 0);
+}
+
+/* An adapter tells main's loop what is missing, while another thread sleeps again and again. */
+static void tell_missing(const char *first, const char *act)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 @9 create 1 9 thread\n"
+		   "0 @9 label 9 \"progress\n0 @9 switch 9\n%s",
+		first);
+	for (int i = 0; i < 20; i++) {
+		int ms = 60 * i + 5;
+
+		story_tell("%d" MS "@9 create 9 %d timer\n%d" MS "@9 due %d =%d000000\n%d" MS
+			   "@9 wait 9 %d\n%d" MS "@9 suspend \"blocked for a time\n",
+			ms, 20 + i, ms, 20 + i, ms + 60, ms, 20 + i, ms);
+		if (i == 19)
+			break;
+		story_tell("%d" MS "@9 resume\n%d" MS "@9 resolve 9 %d\n%s", ms + 60, ms + 60,
+			20 + i, i == 10 ? act : "");
+		if (i == 11)
+			story_tell(
+				"700" MS "create 1 2 task\n700" MS
+				"label 2 \"unread data of pipe 4\n700" MS "should-resolve 2\n700" MS
+				"wait 1 2\n700" MS "suspend \"wait for work\n");
+	}
+}
+
+static void who_only_sleeps_helps_nobody(void **state)
+{
+	(void)state;
+	tell_missing("", "");
+	expect_after(1210, 1);
+	/* It did something before, and then only sleeps. */
+	tell_missing("1" MS "create 1 3 condition\n2" MS "@9 signal 9 3 =0\n", "");
+	expect_after(1210, 1);
+	/* It does something meanwhile. */
+	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n");
+	expect_after(1210, 0);
+	/* It sleeps once, since long before. */
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 @9 create 1 9 thread\n"
+		   "0 @9 label 9 \"later\n0 @9 switch 9\n1" MS "@9 create 9 20 timer\n1" MS
+		   "@9 due 20 =99000000000\n1" MS "@9 wait 9 20\n1" MS
+		   "@9 suspend \"blocked for a time\n700" MS "create 1 2 task\n700" MS
+		   "label 2 \"unread data of pipe 4\n700" MS "should-resolve 2\n700" MS
+		   "wait 1 2\n700" MS "suspend \"wait for work\n");
+	expect_after(1210, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,9 +466,13 @@ int main(void)
 		cmocka_unit_test(the_server_hands_over),
 		cmocka_unit_test(nobody_has_signalled),
 		cmocka_unit_test(who_begins_servers_may_begin_another),
+		cmocka_unit_test(one_like_those_who_signalled_may_do_so),
 		cmocka_unit_test(a_timer_tries_again),
+		cmocka_unit_test(a_handler_may_tell_of_more),
 		cmocka_unit_test(who_computes_may_signal_what_nobody_did),
 		cmocka_unit_test(a_round_takes_as_long_as_before),
+		cmocka_unit_test(who_only_sleeps_comes_to_no_barrier),
+		cmocka_unit_test(who_only_sleeps_helps_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/odd.h"
+#include "analyse/odd/odd.h"
 #include "analyse/why/finding.h"
 #include "story.h"
 
@@ -359,8 +359,7 @@ static unsigned count_left_out(void)
 	unsigned count = 0;
 
 	story_tell("900000000 log 1 \"end\n");
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_true(findings.count > 0);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned at = 0; at < findings.findings[i].step_count; at++) {
@@ -373,8 +372,7 @@ static unsigned count_left_out(void)
 			assert_int_equal(step->more, 7);
 			count++;
 		}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -473,8 +471,7 @@ static void a_thread_prepares(void **state)
 	unused = (struct helper){.is_unwanted = true};
 	find_with(&unused, model, &findings);
 	assert_int_equal(thrum__analyse_odd(&findings.odd, THRUM__NONE, 10000, &odd, 1), 1);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 int main(void)

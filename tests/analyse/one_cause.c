@@ -27,12 +27,11 @@ static void expect(uint32_t count, uint32_t behind, uint32_t alike, bool is_join
 	story_tell("900" MS "log 1 \"end\n");
 	model = story_model(story_told(), false);
 	model->is_joined = is_joined;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, count);
 	assert_int_equal(findings.findings[0].behind, behind);
 	assert_int_equal(findings.findings[0].alike, alike);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* A reply that never comes, and a task of another name that waits for it. */

@@ -46,14 +46,13 @@ static int certainty(enum thrum_ending ending, int class)
 	int certainty = -1;
 
 	model->ending = ending;
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_true(findings.count <= 1);
 	if (findings.count == 1) {
 		assert_int_equal(findings.findings[0].class, class);
 		certainty = findings.findings[0].certainty;
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return certainty;
 }
 

@@ -46,7 +46,7 @@ static unsigned count_left(const char *lines)
 	struct thrum__findings findings;
 	unsigned count = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (uint32_t i = 0; i < findings.count; i++)
 		for (unsigned k = 0; k < findings.findings[i].step_count; k++) {
 			const struct thrum__step *step = &findings.findings[i].steps[k];
@@ -54,8 +54,7 @@ static unsigned count_left(const char *lines)
 			count += step->kind == THRUM__STEP_NEEDS_LANE &&
 				step->task == story_task(model, 12);
 		}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 

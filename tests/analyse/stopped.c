@@ -24,8 +24,7 @@ static void expect(bool is_told, uint32_t more, int count)
 
 	for (int time = 100; time < end; time += 10)
 		story_tell("%d" MS "log 1 \"beat\n", time);
-	model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	model = story_findings(&findings);
 	assert_int_equal(findings.count, count);
 	if (count > 0) {
 		const struct thrum__step *step = findings.findings[0].steps;
@@ -37,8 +36,7 @@ static void expect(bool is_told, uint32_t more, int count)
 			assert_int_equal(step->more, more);
 		}
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 /* ---- Timers that rest ---------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static const struct thrum__finding *judge_ended(uint32_t count, int ending)
 {
 	judged.model = story_model(story_told(), false);
 	judged.model->ending = ending;
-	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	story_find(judged.model, &judged.findings);
 	assert_int_equal(judged.findings.count, count);
 	return judged.findings.findings;
 }
@@ -45,8 +45,7 @@ static const struct thrum__finding *judge(uint32_t count)
 
 static void finish(void)
 {
-	thrum__why_free(&judged.findings);
-	thrum__model_destroy(judged.model);
+	story_free(judged.model, &judged.findings);
 }
 
 static void expect_none(void)
@@ -195,12 +194,12 @@ static void peers_by_first_word(void **state)
 /* ---- Excuses ------------------------------------------------------------------------------- */
 
 /* Ten naps of 5 ms, then one that is due at `due`. */
-static void tell_naps(int64_t due)
+static void tell_naps(const char *name, int64_t due)
 {
 	begin();
 	for (int i = 0; i < 11; i++) {
-		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"nap\n", 10 * i + 1,
-			100 + i, 10 * i + 1, 100 + i);
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"%s %d ms\n", 10 * i + 1,
+			100 + i, 10 * i + 1, 100 + i, name, i < 10 ? 5 : (int)(due / 1000000));
 		if (i < 10)
 			story_tell("%d" MS "due %d =5000000\n%d" MS "resolve 1 %d\n", 10 * i + 1,
 				100 + i, 10 * i + 6, 100 + i);
@@ -214,13 +213,16 @@ static void timer_far_too_late(void **state)
 {
 	const struct thrum__finding *finding;
 
-	tell_naps(INT64_C(3600000000000));
+	tell_naps("nap", INT64_C(3600000000000));
 	finding = judge(1);
 	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
 	assert_int_equal(finding->steps[0].kind, THRUM__STEP_DUE_LATE);
 	assert_int_equal(finding->steps[0].task, task(110));
 	finish();
-	tell_naps(1000000000);
+	tell_naps("nap", 1000000000);
+	expect_none();
+	/* So long was it asked to sleep, and the others weren't. */
+	tell_naps("sleep", INT64_C(3600000000000));
 	expect_none();
 }
 
@@ -575,6 +577,48 @@ static void pool_without_a_thread(void **state)
 	expect_none();
 }
 
+/* Three workers make room for each other, and all wait for it. Another thread looks how things stand, or does
+ * something for others once. */
+static void tell_room(bool only_looks)
+{
+	begin();
+	story_tell(
+		"1" MS "create 1 2 condition\n1" MS "label 2 \"room\n1" MS "suspend \"blocked\n");
+	for (int i = 0; i < 4; i++)
+		story_tell("1" MS "@%d create - %d thread\n1" MS "@%d label %d \"%s\n1" MS
+			   "@%d switch %d\n",
+			i + 1, i + 3, i + 1, i + 3, i < 3 ? "worker" : "progress", i + 1, i + 3);
+	for (int i = 0; i < 3; i++)
+		story_tell("%d" MS "@%d wait %d 2\n%d" MS "@%d signal %d 2 =1\n%d" MS
+			   "@%d read %d 2\n",
+			2 * i + 5, i + 1, i + 3, 2 * i + 6, (i + 1) % 3 + 1, (i + 1) % 3 + 3,
+			2 * i + 6, i + 1, i + 3);
+	for (int i = 0; i < 3; i++)
+		story_tell("%d" MS "@%d wait %d 2\n%d" MS "@%d suspend \"blocked\n", i + 20, i + 1,
+			i + 3, i + 20, i + 1);
+	for (int i = 0; i < 12; i++)
+		story_tell("%d" MS "@4 create 6 %d timer\n%d" MS "@4 wait 6 %d\n%d" MS
+			   "@4 suspend \"blocked for a time\n%d" MS
+			   "@4 resume \"blocked for a time\n%d" MS "@4 resolve 6 %d\n",
+			50 * i + 30, 20 + i, 50 * i + 30, 20 + i, 50 * i + 30, 50 * i + 79,
+			50 * i + 79, 20 + i);
+	if (!only_looks)
+		story_tell("629" MS "@4 create 6 50 request\n");
+	story_tell("630" MS "@4 create 6 40 timer\n630" MS "@4 wait 6 40\n630" MS
+		   "@4 suspend \"blocked for a time\n2900" MS "@5 log \"end\n");
+}
+
+static void workers_want_room(void **state)
+{
+	tell_room(true);
+	assert_int_equal(judge_ended(1, THRUM_ENDING_KILLED)->certainty, THRUM__POSSIBLE);
+	assert_int_equal(step(THRUM__STEP_SERVES_ITSELF)->other, task(2));
+	finish();
+	tell_room(false);
+	(void)judge_ended(0, THRUM_ENDING_KILLED);
+	finish();
+}
+
 /* Requests go over two connections. One of them says nothing more. */
 static void silent_connection(void **state)
 {
@@ -803,7 +847,7 @@ static void server_ends_with_the_program(void **state)
 		tell_last_server(end);
 		judged.model = story_model(story_told(), false);
 		judged.model->ending = THRUM_ENDING_EXITED;
-		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+		story_find(judged.model, &judged.findings);
 		assert_int_equal(judged.findings.count, end == 400);
 		finish();
 	}
@@ -1164,7 +1208,7 @@ static uint32_t killed_by(int signal, int64_t ms)
 
 	judged.model = story_model(story_told(), false);
 	thrum__model_note_end(judged.model, &info);
-	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	story_find(judged.model, &judged.findings);
 	count = judged.findings.count;
 	if (count > 0)
 		assert_int_equal(judged.findings.findings[0].certainty, THRUM__POSSIBLE);
@@ -1185,7 +1229,7 @@ static void too_soon_to_judge(void **state)
 	story_tell("0" MS "should-resolve 3\n3" MS "wait 3 2\n4" MS "log 1 \"end\n");
 	judged.model = story_model(story_told(), false);
 	thrum__model_note_end(judged.model, &info);
-	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	story_find(judged.model, &judged.findings);
 	assert_int_equal(judged.findings.count, 0);
 	assert_int_equal(judged.findings.unjudged_count, 1);
 	assert_int_equal(judged.findings.unjudged[0].task, task(3));
@@ -1236,7 +1280,7 @@ static void awaited_task_is_gone(void **state)
 		judged.model->has_live = has_table;
 		if (!is_gone)
 			THRUM__TASK(judged.model, task(900), flags) |= THRUM__TASK_LIVE;
-		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+		story_find(judged.model, &judged.findings);
 		assert_int_equal(judged.findings.count, is_found);
 		if (is_found)
 			assert_int_equal(judged.findings.findings[0].certainty, THRUM__POSSIBLE);
@@ -1265,6 +1309,7 @@ int main(void)
 		cmocka_unit_test(the_source_of_a_callback_is_cancelled),
 		cmocka_unit_test(writer_is_stuck),
 		cmocka_unit_test(pool_without_a_thread),
+		cmocka_unit_test(workers_want_room),
 		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),

@@ -32,7 +32,7 @@ static void expect(const char *story, int64_t time)
 		used += (size_t)snprintf(lines + used, sizeof lines - used,
 			"%d000000 log 1 \"beat\n", 10 * i);
 	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_int_equal(findings.count, 1);
 	step = &findings.findings[0].steps[0];
 	assert_int_equal(step->kind == THRUM__STEP_TAKES_LOCK, time > 0);
@@ -42,8 +42,7 @@ static void expect(const char *story, int64_t time)
 		assert_int_equal(step->time, time * 1000000);
 		assert_int_equal(findings.findings[0].step_count, 2);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 #define CAMERA "9000000 lock 2 4\n10000000 unlock 2 4\n10000000 wait 2 3\n"
@@ -131,6 +130,57 @@ static void who_signals_is_not(void **state)
 	expect("5000000 signal 5 3 =0\n" CAMERA ENCODER(20), 0);
 }
 
+/* A writer, 2, waits for room, the condition 3 with the lock 4, for which an uploader, 5, signals it until it
+ * ends after 65 ms. The main task takes the lock at a place, and signals the condition 7, at that time. */
+static void close_queue(int place, int ms, const char *signal, bool is_told)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *steps;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 create 1 2 task\n0 label 2 \"writer\n0 should-resolve 2\n"
+		   "0 create 1 3 condition\n0 label 3 \"room\n0 create 1 4 lock\n"
+		   "0 create 1 5 task\n0 label 5 \"uploader\n"
+		   "0 create 1 7 condition\n0 label 7 \"item\n0 lock 1 4 =8\n0 unlock 1 4\n");
+	for (int at = 10; at <= 50; at += 10) {
+		story_tell("%d000000 lock 2 4 =6\n%d000000 unlock 2 4\n%d000000 wait 2 3\n", at, at,
+			at);
+		if (at < 50)
+			story_tell("%d000000 lock 5 4 =7\n%d000000 signal 5 3 =1\n"
+				   "%d000000 unlock 5 4\n%d000000 read 2 3\n",
+				at + 1, at + 1, at + 1, at + 2);
+	}
+	if (ms > 65)
+		story_tell("65000000 resolve 5 5\n");
+	story_tell("%d000000 lock 1 4 =%d\n%s%d000000 unlock 1 4\n", ms, place, signal, ms);
+	if (ms <= 65)
+		story_tell("65000000 resolve 5 5\n");
+	story_tell("1000000000 log 1 \"beat\n");
+	model = story_findings(&findings);
+	assert_int_equal(findings.count, 1);
+	steps = findings.findings[0].steps;
+	assert_int_equal(steps[0].kind == THRUM__STEP_TAKES_LOCK, is_told);
+	assert_int_equal(steps[is_told].kind, THRUM__STEP_SERVER_ENDED);
+	if (is_told) {
+		assert_int_equal(steps[0].task, story_task(model, 1));
+		assert_int_equal(steps[0].other, story_task(model, 3));
+		assert_int_equal(steps[0].time, ms * INT64_C(1000000));
+	}
+	story_free(model, &findings);
+}
+
+static void who_signals_another_condition_at_last_is_named(void **state)
+{
+	(void)state;
+	close_queue(9, 60, "60000000 signal 1 7 =0\n", true);
+	/* At a place where the lock was taken before, without a signal, and when the uploader had ended. */
+	close_queue(8, 60, "60000000 signal 1 7 =0\n", false);
+	close_queue(9, 60, "", false);
+	close_queue(9, 70, "70000000 signal 1 7 =0\n", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +188,7 @@ int main(void)
 		cmocka_unit_test(who_took_another_lock_or_earlier_is_not),
 		cmocka_unit_test(who_gives_no_signal_where_others_did_is_named),
 		cmocka_unit_test(who_signals_is_not),
+		cmocka_unit_test(who_signals_another_condition_at_last_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,12 +22,11 @@ static uint32_t find(const char *lines, struct thrum__finding *first)
 	struct thrum__findings findings;
 	uint32_t count;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	count = findings.count;
 	if (count > 0)
 		*first = findings.findings[0];
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 

@@ -80,7 +80,7 @@ static void expect(bool is_told)
 	struct thrum__findings findings;
 	unsigned found = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	assert_true(findings.count > 0);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__step *step = &findings.findings[i].steps[0];
@@ -92,8 +92,7 @@ static void expect(bool is_told)
 		assert_int_equal(step->time, 41000000);
 	}
 	assert_int_equal(found, is_told);
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void a_turn_without_its_answer_is_told(void **state)
@@ -137,11 +136,10 @@ static void tell_ends(bool has_early, bool is_elsewhere)
 
 static void expect_early(bool is_told)
 {
-	struct thrum__model *model = story_model(story_told(), false);
 	struct thrum__findings findings;
+	struct thrum__model *model = story_findings(&findings);
 	const struct thrum__step *step;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, 1);
 	step = &findings.findings[0].steps[0];
 	assert_int_equal(step->kind == THRUM__STEP_SHORT_TURN, is_told);
@@ -149,8 +147,7 @@ static void expect_early(bool is_told)
 		assert_int_equal(step->task, story_task(model, 10));
 		assert_int_equal(step->more, 3);
 	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 }
 
 static void who_ends_without_coming_there_is_told(void **state)

@@ -32,15 +32,14 @@ static const struct thrum__finding *judge(enum thrum_ending ending, uint32_t cou
 	story.model = story_model(story_told(), false);
 	story.model->ending = ending;
 	story.model->is_cut = is_cut;
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	story_find(story.model, &story.findings);
 	assert_int_equal(story.findings.count, count);
 	return story.findings.findings;
 }
 
 static void finish(void)
 {
-	thrum__why_free(&story.findings);
-	thrum__model_destroy(story.model);
+	story_free(story.model, &story.findings);
 }
 
 /* A page waits for glyphs in the middle of its run; `wakes` tells whether it goes on. */

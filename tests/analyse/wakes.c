@@ -34,14 +34,13 @@ static unsigned steps_of(const char *lines, int kind, struct thrum__step *step)
 	struct thrum__findings findings;
 	unsigned count = 0;
 
-	assert_int_equal(thrum__why_make(model, &findings), 0);
+	story_find(model, &findings);
 	for (unsigned i = 0; findings.count > 0 && i < findings.findings[0].step_count; i++)
 		if (findings.findings[0].steps[i].kind == kind) {
 			*step = findings.findings[0].steps[i];
 			count++;
 		}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	story_free(model, &findings);
 	return count;
 }
 
@@ -186,6 +185,36 @@ static void who_is_needed_later_is_not_woken(void **state)
 		0);
 }
 
+/* Worker 1 resolves the jobs of main. When the last one comes, a worker is woken, and waits again. */
+#define JOB(id, at) \
+	at MS "create 1 " id " task\n" at MS "label " id " \"job " id "\n" at MS \
+	      "should-resolve " id "\n" at MS
+#define JOBS(woken) \
+	"0 create - 1 thread\n0 switch 1\n0 create 1 10 condition\n0 @1 create - 3 thread\n" \
+	"0 @1 label 3 \"worker 1\n0 create 1 4 thread\n0 label 4 \"worker 2\n" \
+	"1" MS "wait 3 10\n1" MS "@1 suspend \"blocked\n" JOB("21", \
+		"2") "signal 1 10 =1\n2" MS "read 3 10\n3" MS "resolve 3 21\n3" MS \
+		     "wait 3 10\n" JOB("22", \
+			     "4") "signal 1 10 =1\n4" MS "read 3 10\n5" MS "resolve 3 22\n5" MS \
+				  "wait 3 10\n" JOB("23", \
+					  "6") "signal 1 10 =1\n6" MS "read 3 10\n7" MS \
+					       "resolve 3 23\n7" MS "wait 3 10\n8" MS \
+					       "wait 4 10\n" JOB("24", "9") "signal 1 10 =2\n9" MS \
+									    "read " woken \
+									    " 10\n9" MS \
+									    "wait " woken " 10\n"
+
+static void the_worker_of_a_job_sleeps_on(void **state)
+{
+	struct thrum__step step = {0};
+
+	assert_int_equal(steps_of(JOBS("4") END, THRUM__STEP_WAKES_ONE, &step), 1);
+	assert_int_equal(step.time, 9000000);
+	assert_int_equal(steps_of(JOBS("4") END, THRUM__STEP_SHOULD_GO_ON, &step), 1);
+	/* It was woken itself. */
+	assert_int_equal(steps_of(JOBS("3") END, THRUM__STEP_WAKES_ONE, &step), 0);
+}
+
 #define BARRIER \
 	MAIN "0 label 10 \"barrier step\n" \
 	     "2" MS "wait 3 10\n" \
@@ -313,6 +342,7 @@ int main(void)
 		cmocka_unit_test(the_only_signal_wakes_one),
 		cmocka_unit_test(who_could_answer_is_not_woken),
 		cmocka_unit_test(who_is_needed_later_is_not_woken),
+		cmocka_unit_test(the_worker_of_a_job_sleeps_on),
 		cmocka_unit_test(a_party_ends),
 		cmocka_unit_test(a_party_is_late),
 		cmocka_unit_test(an_answer_comes_too_early),

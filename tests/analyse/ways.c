@@ -27,15 +27,13 @@ static void begin(void)
 static uint32_t judge(void)
 {
 	story_tell("1900" MS "log 1 \"end\n");
-	story.model = story_model(story_told(), false);
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	story.model = story_findings(&story.findings);
 	return story.findings.count;
 }
 
 static void finish(void)
 {
-	thrum__why_free(&story.findings);
-	thrum__model_destroy(story.model);
+	story_free(story.model, &story.findings);
 }
 
 /* The story has one finding, which begins with a step of this kind about this task and another one (0: not
@@ -231,6 +229,122 @@ static void full_queues_are_crossed(void **state)
 	expect_class(2, 3, THRUM__FINDING_NEVER_RESOLVED);
 }
 
+/* ---- A stream that a thread began ---------------------------------------------------------------- */
+
+/* The thread puts the first item into a stream, and then a task puts more there, from its loop. It ends. Or
+ * the thread puts one in from its loop, too. */
+static void tell_stream(bool is_begun)
+{
+	begin();
+	story_tell("1" MS "create 1 2 stream\n1" MS "label 2 \"items\n1" MS "create 1 3 task\n1" MS
+		   "label 3 \"producer\n");
+	story_tell("2" MS "signal 1 2 =1\n3" MS "suspend \"wait for work\n10" MS
+		   "resume \"wait for work\n11" MS "switch 3\n11" MS "signal 3 2 =1\n");
+	if (!is_begun)
+		story_tell("12" MS "switch 1\n12" MS "signal 1 2 =1\n12" MS "switch 3\n");
+	story_tell("20" MS "signal 3 2 =1\n20" MS "resolve 3 3\n21" MS "switch 1\n");
+	tell_page(30, 2);
+}
+
+static void who_went_on_with_a_stream_ends(void **state)
+{
+	tell_stream(true);
+	expect_first(THRUM__STEP_SERVER_ENDED, 3, 2);
+	tell_stream(false);
+	expect_first(THRUM__STEP_WAITS_FOR, 9, 2);
+}
+
+/* ---- A window ---------------------------------------------------------------------------------- */
+
+/* Packets of a loop, each in a turn of its own, and a task that waits for room. For each letter there is one.
+ * `r`: it is resolved, and the loop signals that there is room. `f`: it fails, `c`: it is cancelled, both
+ * without a signal. `F`: it fails with one. `s`: the loop signals in a turn without a packet. */
+static void tell_packets(const char *ends)
+{
+	begin();
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"room\n");
+	for (int i = 0; ends[i]; i++) {
+		int ms = 10 + 10 * i, packet = 100 + i;
+
+		if (ends[i] != 's') {
+			tell_task(ms, packet, "request", "packet");
+			story_tell("%d" MS "switch %d\n%d" MS "%s %d %d\n%d" MS "switch 1\n",
+				ms + 2, packet, ms + 3,
+				ends[i] == 'r'           ? "resolve"
+					: ends[i] == 'c' ? "cancel"
+							 : "fail",
+				packet, packet, ms + 4);
+			story_tell("%d" MS "read 1 %d\n", ms + 4, packet);
+		}
+		if (ends[i] == 'r' || ends[i] == 's' || ends[i] == 'F')
+			story_tell("%d" MS "signal 1 2 =1\n", ms + 4);
+		story_tell("%d" MS "suspend \"wait for work\n%d" MS "resume \"wait for work\n",
+			ms + 5, ms + 8);
+	}
+	tell_page(500, 2);
+}
+
+static void failures_make_no_room(void **state)
+{
+	tell_packets("rrrrfrrfr");
+	expect_first(THRUM__STEP_FAILED, 107, 0);
+	tell_packets("rrrcrrcr");
+	expect_first(THRUM__STEP_CANCELLED, 106, 0);
+	/* One made room, so they may. */
+	tell_packets("rrrrFrrfr");
+	expect_first(THRUM__STEP_WAITS_FOR, 9, 2);
+	/* Much room comes from elsewhere. */
+	tell_packets("rsrrsffrrr");
+	expect_first(THRUM__STEP_WAITS_FOR, 9, 2);
+	/* Three are too few. */
+	tell_packets("rrrff");
+	expect_first(THRUM__STEP_WAITS_FOR, 9, 2);
+}
+
+/* ---- Batches ----------------------------------------------------------------------------------- */
+
+/* Watchers in groups of `size`, each of which a task of its own ends: all of them, but for the third group's
+ * last. */
+static void tell_watchers(int size)
+{
+	begin();
+	for (int k = 0; k < 5; k++) {
+		int ms = 10 + 20 * k;
+
+		for (int i = 0; i < size; i++)
+			tell_task(ms, 100 + k * size + i, "task", "watcher");
+		tell_task(ms + 10, 200 + k, "task", "change");
+		story_tell("%d" MS "switch %d\n", ms + 10, 200 + k);
+		for (int i = 0; i < size; i++)
+			if (k != 2 || i + 1 < size)
+				story_tell("%d" MS "resolve %d %d\n", ms + 10, 200 + k,
+					100 + k * size + i);
+		story_tell("%d" MS "resolve %d %d\n%d" MS "switch 1\n", ms + 11, 200 + k, 200 + k,
+			ms + 11);
+	}
+	tell_page(300, 100 + 3 * size - 1);
+}
+
+static void a_batch_leaves_one_out(void **state)
+{
+	tell_watchers(3);
+	expect_first(THRUM__STEP_ENDS_WITHOUT, 202, 108);
+	tell_watchers(2);
+	expect_first(THRUM__STEP_ENDS_WITHOUT, 202, 105);
+	/* Each is ended by another one. */
+	begin();
+	for (int i = 0; i < 7; i++)
+		tell_task(10, 100 + i, "task", "watcher");
+	for (int i = 0; i < 7; i++)
+		if (i != 2)
+			story_tell("%d" MS "create 1 %d task\n%d" MS "switch %d\n%d" MS
+				   "resolve %d %d\n%d" MS "resolve %d %d\n%d" MS "switch 1\n",
+				20 + i, 200 + i, 20 + i, 200 + i, 30 + i, 200 + i, 100 + i, 30 + i,
+				200 + i, 200 + i, 31 + i);
+	tell_page(300, 102);
+	expect_first(THRUM__STEP_WAITS_FOR, 9, 102);
+}
+
 /* ---- Tasks that wait for nothing --------------------------------------------------------------- */
 
 /* Calls of a loop, which doesn't tell for what they wait: so many end soon, and so many never. Before
@@ -325,6 +439,9 @@ int main(void)
 		cmocka_unit_test(the_timer_is_there),
 		cmocka_unit_test(empty_queues_are_crossed),
 		cmocka_unit_test(full_queues_are_crossed),
+		cmocka_unit_test(who_went_on_with_a_stream_ends),
+		cmocka_unit_test(failures_make_no_room),
+		cmocka_unit_test(a_batch_leaves_one_out),
 		cmocka_unit_test(calls_end_no_more),
 		cmocka_unit_test(a_timer_comes_no_more),
 		cmocka_unit_test(who_answers_asks_himself),

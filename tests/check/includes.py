@@ -53,7 +53,7 @@ FACES = {
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "locks.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
-                "odd.h", "stats/stats.h", "thread.h"),
+                "odd/odd.h", "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h", "module.h"),
     "timeline": ("layout/layout.h", "index/index.h"),
@@ -75,8 +75,8 @@ def storeys(*folders):
 # The folders of these, and which others each may include. Files beside the folders include any. A parts.h
 # is for the files of its own folder.
 FOLDERS = {
-    "src/adapt": storeys("base", "descriptor", "relatives", "look", "call", "ipc", "pthread", "uv", "event",
-                         "glib", "uring"),
+    "src/adapt": storeys("base", "shared", "descriptor", "relatives", "ends", "look", "call", "ipc", "pthread",
+                         "uv", "event", "glib", "uring"),
     "src/promise": {
         "core": (),
         "sync": (),

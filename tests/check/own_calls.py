@@ -13,7 +13,8 @@ import sys
 
 # The system calls of glibc's functions.
 CALLS = {
-    "access": "access", "dlclose": "munmap", "dlopen": "openat", "fclose": "close", "fcntl": "fcntl",
+    "access": "access", "clock_gettime": "clock_gettime", "dlclose": "munmap", "dlopen": "openat",
+    "fclose": "close", "fcntl": "fcntl",
     "flock": "flock", "fopen": "openat fcntl", "free": "munmap madvise", "fscanf": "read", "fstat": "fstat",
     "fstatat": "newfstatat", "ftruncate": "ftruncate", "close": "close", "calloc": "brk mmap mprotect",
     "gethostname": "uname", "geteuid": "geteuid", "getitimer": "getitimer", "getpeername": "getpeername",
@@ -33,8 +34,8 @@ CALLS = {
     "stat": "newfstatat", "statx": "statx", "strdup": "brk mmap mprotect",
     "timerfd_gettime": "timerfd_gettime", "unlinkat": "unlinkat",
 }
-# These make none of their own. The vDSO tells the time, and adjtimex() is left out under a filter.
-NONE = set("""abort adjtimex clock_gettime dl_iterate_phdr dlerror dlsym dlvsym environ fileno gai_strerror getauxval
+# These make none of their own; adjtimex() is left out under a filter.
+NONE = set("""abort adjtimex dl_iterate_phdr dlerror dlsym dlvsym environ fileno gai_strerror getauxval
     getenv inet_ntop inet_pton mallopt memchr memcmp memcpy memmem memmove memset program_invocation_name
     program_invocation_short_name pthread_cond_init pthread_condattr_destroy pthread_condattr_init
     pthread_condattr_setclock pthread_condattr_setpshared pthread_key_create pthread_key_delete
@@ -42,7 +43,7 @@ NONE = set("""abort adjtimex clock_gettime dl_iterate_phdr dlerror dlsym dlvsym 
     pthread_mutexattr_setrobust pthread_self pthread_setcancelstate pthread_setspecific pthread_testcancel
     qsort secure_getenv sem_getvalue setenv snprintf stpcpy strerrorname_np strtol strtoul strtoull syscall
     sysconf unsetenv vsnprintf""".split())
-PURE = ("str", "sigaddset", "sigdelset", "sigemptyset", "sigfillset", "sigis", "thrum_", "_")
+PURE = ("str", "sigaddset", "sigandset", "sigdelset", "sigemptyset", "sigfillset", "sigis", "thrum_", "_")
 OTHERS = ("uv_", "g_", "ev", "bufferevent_", "io_uring_", "call_once")
 
 source, build = os.environ["SOURCE"], os.environ["BUILD"]

@@ -86,6 +86,25 @@ static void wiped_in_a_child(void **state)
 	assert_int_equal(page[7], 42);
 }
 
+static void reading(void **state)
+{
+	size_t page = thrum__port_page_size();
+	uint8_t *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+
+	(void)state;
+	assert_true(memory != MAP_FAILED);
+	errno = 4711;
+	assert_true(thrum__port_can_read(memory + page - 8));
+	assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+	assert_true(thrum__port_can_read(memory + page - 8));
+	assert_false(thrum__port_can_read(memory + page));
+	assert_int_equal(munmap(memory, 2 * page), 0);
+	assert_false(thrum__port_can_read(memory));
+	assert_false(thrum__port_can_read(NULL));
+	assert_int_equal(errno, 4711);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +112,7 @@ int main(void)
 		cmocka_unit_test(populating_keeps_what_is_there),
 		cmocka_unit_test(detaching),
 		cmocka_unit_test(wiped_in_a_child),
+		cmocka_unit_test(reading),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,7 @@ static const struct {
 		"[a] ends without resolving [b]; tasks like it resolve theirs."},
 	{THRUM__STEP_NOT_STARTED, 0, 0,
 		"Nobody is there to resolve [a]; a task like [b] does it for others."},
+	{THRUM__STEP_NEVER_READY, 0, 0, "[a] never takes [b]; 0 others like it did."},
 	{THRUM__STEP_SHOULD_END, 0, 0, "[a] should resolve [b]; tasks like it resolve theirs."},
 	{THRUM__STEP_RESOLVED_OTHERS, 0, 0,
 		"[a] ends without resolving [b]; it resolved those before."},
@@ -263,6 +264,28 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].other = story_task(t.model, 3);
 	t.finding.steps[1].more = 1;
 	expect_step(&t, "[promise 4] serves [b], as others do, and all of them wait.");
+	t.finding.steps[1].kind = THRUM__STEP_MISSES_ROUND;
+	expect_step(&t, "[promise 4] doesn't serve [b] meanwhile; its like do so again and again.");
+	/* It took from the object. */
+	t.finding.steps[1].more = THRUM__NOBODY_TAKES;
+	t.finding.steps[1].kind = THRUM__STEP_SERVER_ENDED;
+	expect_step(&t, "[promise 4] ends; nobody is left to take from [b].");
+	/* A timer was stopped. */
+	t.finding.steps[1].more = 2;
+	t.finding.steps[1].kind = THRUM__STEP_CANCELLED_MEANWHILE;
+	expect_step(&t, "[promise 4] is stopped; those like [b] ended when it came.");
+	/* Several resolved others; and one was woken that had given up its wait. */
+	t.finding.steps[1].more = 2;
+	t.finding.steps[1].kind = THRUM__STEP_RESOLVED_OTHERS;
+	expect_step(&t,
+		"[promise 4] ends without resolving [b], the last of 2 that resolved those before.");
+	t.finding.steps[1].kind = THRUM__STEP_WOKEN_INSTEAD;
+	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
+	expect_step(&t,
+		"[promise 4] is woken for [b], but no longer waits there, and takes nothing.");
+	t.finding.steps[1].more = 4;
+	expect_step(&t, "[promise 4] is woken for [b], but doesn't take it, though it is free.");
+	t.finding.steps[1].edge = THRUM__NONE;
 	/* A forgotten task has no link. */
 	t.finding.steps[1].kind = THRUM__STEP_BEHIND;
 	t.finding.steps[1].other = 123456;

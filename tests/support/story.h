@@ -41,6 +41,18 @@ void story_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void story_take_back(void);
 const char *story_told(void);
 
+/* Makes the model of the lines that were told, and finds what `thrum why` tells of it. */
+struct thrum__findings;
+struct thrum__model *story_findings(struct thrum__findings *);
+/* The same of a model. */
+void story_find(const struct thrum__model *, struct thrum__findings *);
+/* Frees both. */
+void story_free(struct thrum__model *, struct thrum__findings *);
+
+/* How many findings `thrum why` has if the program of the lines that were told was killed after so many
+ * ms. */
+uint32_t story_findings_if_killed(int ms);
+
 /* Gives a model, of any events, two machines: the clock of the second one may be wrong by `before` ns at
  * time 0, and by `after` from 1 s on. */
 void story_clocks(struct thrum__model *, int64_t before, int64_t after);

@@ -160,6 +160,10 @@ ends 3 -o exited.thrum -- \
 
 # If thrum is killed together with the program, the end is known by half a second.
 setsid "$THRUM" record -o both.thrum -- "$programs/steady" >out 2>err &
+for ((i = 0; i < 600; i++)); do
+	! grep -q '^ready' out || break
+	sleep 0.1
+done
 sleep 2
 kill -KILL -- "-$!"
 wait "$!"

@@ -7,9 +7,9 @@ import { hanging, page, thrum, viewer } from "./fixtures.mjs";
 import { expect, here, same, test, until } from "./harness.mjs";
 import { opened, shown } from "./page.mjs";
 
-test("the page without data has at most 375 kB", async () => {
+test("the page without data has at most 360 kB", async () => {
   const { size } = statSync(viewer());
-  expect(size <= 375_000, `it has ${size} bytes`);
+  expect(size <= 360_000, `it has ${size} bytes`);
 });
 
 test("the same traces make the same bytes", async () => {

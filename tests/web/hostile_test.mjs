@@ -305,8 +305,13 @@ test("a page whose core was damaged says so", async (open) => {
   const whole = readFileSync(page(hanging()), "utf8");
   const at = whole.indexOf('id="core">') + 1000;
   const end = whole.indexOf("</script>", at);
+  const last = end - 8;
   for (const [name, text] of [
     ["changed", whole.slice(0, at) + "!!!!!!!!" + whole.slice(at + 8)],
+    [
+      "changed-at-end",
+      whole.slice(0, last) + (whole[last] === "a" ? "b" : "a") + whole.slice(last + 1),
+    ],
     ["shortened", whole.slice(0, at) + whole.slice(end)],
     ["emptied", whole.slice(0, at - 1000 + 10) + whole.slice(end)],
   ]) {

@@ -140,6 +140,38 @@ static void merges_by_the_common_clock(void **state)
 	recording_finish(&two[1]);
 }
 
+/* Two clocks have one name, but ticks of 10 ns and of 1 ns. */
+static void each_part_has_ticks_of_its_own(void **state)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "host", 5);
+	struct packet_writer b = begin(&two[1], "db", "host", 5);
+	struct thrum_trace *trace;
+
+	(void)state;
+	two[1].header->clock_frequency = 1000000000;
+	link_at(&a, true, "k1", 10);
+	link_at(&b, false, "k1", 120);
+	link_at(&b, true, "k2", 150);
+	link_at(&a, false, "k2", 18);
+	trace = join(two, 2, 2);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web/main\n"
+		"0 0 switch 1 0 \n"
+		"0 1 create 0 1000000000001 \n"
+		"0 1 label 1000000000001 0 db/main\n"
+		"0 1 switch 1000000000001 0 \n"
+		"100 0 link-send 1 0 k1\n"
+		"120 1 link-receive 1000000000001 0 k1\n"
+		"150 1 link-send 1000000000001 0 k2\n"
+		"150 1 suspend 0 0 no more is recorded\n"
+		"180 0 link-receive 1 0 k2\n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 /* Parts of one program have their files' names, and a part that ends suspends its lanes. */
 static void a_part_may_end_early(void **state)
 {
@@ -716,6 +748,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges_by_the_common_clock),
+		cmocka_unit_test(each_part_has_ticks_of_its_own),
 		cmocka_unit_test(a_part_may_end_early),
 		cmocka_unit_test(a_run_is_killed_with_its_program),
 		cmocka_unit_test(a_part_with_many_lanes_may_end_early),

@@ -181,8 +181,9 @@ static bool is_readable_again(const struct why_options *options, char **argv, in
 	return options->at < 0 && times_are_all(&options->times);
 }
 
-/* Finds the faults. If there are none, also those before the program was killed: then it reads the traces
- * again. Returns an exit status; unless that is STATUS_OK, nothing stays open. */
+/* Finds the faults. If there are none, or they may be due to the program's death, finds those before it was
+ * killed: then it reads the traces again. Returns an exit status; unless that is STATUS_OK, nothing stays
+ * open. */
 static int find(const struct command *command, int argc, char **argv,
 	const struct why_options *options, struct load *load, struct thrum__findings *findings)
 {
@@ -196,7 +197,8 @@ static int find(const struct command *command, int argc, char **argv,
 		return load_no_memory();
 	}
 	death = thrum__why_before_death(load->model);
-	if (findings->count > 0 || death < 0 || !is_readable_again(options, argv, argc))
+	if ((findings->count > 0 && !thrum__why_is_outlived(load->model)) || death < 0 ||
+		!is_readable_again(options, argv, argc))
 		return STATUS_OK;
 	until.end = death;
 	thrum__why_free(findings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes findings as text and JSON. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,19 @@ static const char *words_of_actor(int kind)
 	}
 }
 
+/* A step's title without the name of the task, if it begins with that: the line has the name already. */
+static char *without_name(char *title)
+{
+	static const char end[] = "” ";
+	char *rest = strncmp(title, "“", strlen("“")) == 0 ? strstr(title, end) : NULL;
+
+	if (!rest)
+		return title;
+	rest += strlen(end);
+	*rest = (char)toupper((unsigned char)*rest);
+	return rest;
+}
+
 static void write_step(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, bool color)
 {
@@ -111,7 +125,8 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	output_display(out, process, strlen(process), 60);
 	thrum__words_step_title(model, finding, i, words, sizeof words);
 	output_text(out, ": ");
-	output_display(out, words, strlen(words), 120);
+	to = without_name(words);
+	output_display(out, to, strlen(to), 120);
 	thrum__words_step_line(model, finding, i, words, sizeof words);
 	if (*words) {
 		output_text(out, "; ");

@@ -67,8 +67,8 @@ declare module "core:numbers" {
   export const CELLS_WORDS: number;
 }
 
-/** The module that unpacks the core (unlzma.c): wasm in base64. */
-declare module "core:unlzma" {
-  const base64: string;
-  export default base64;
+/** The module that unpacks the core (unlzma.c and join.c): wasm, a character for each byte. */
+declare module "core:unpack" {
+  const bytes: string;
+  export default bytes;
 }

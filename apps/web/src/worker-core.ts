@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 // The core, C compiled to wasm32 (apps/web/*.c): its exports and the functions that it imports.
 
-import unlzma from "core:unlzma";
-import { fromBase64, gunzip } from "./unpack";
+import unpack from "core:unpack";
+import { gunzip } from "./unpack";
 import type { Bytes } from "./worker-source";
 
 /** Colours, fonts and dashes: core_tokens. */
@@ -25,24 +25,33 @@ export interface Host {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Unpacks LZMA by the module that unlzma.c makes. */
-function unpackLzma(packed: Uint8Array): Uint8Array<ArrayBuffer> {
+/** The bytes that are the characters of a text. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** Unpacks LZMA, and joins the streams in it, by the module that unlzma.c and join.c make. */
+function unpackStreams(packed: Uint8Array): Uint8Array<ArrayBuffer> {
   const wrong = new Error("the page is incomplete or damaged");
   if (packed.length < 18) throw wrong;
-  const size = new DataView(packed.buffer).getUint32(5, true);
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(fromBase64(unlzma)));
+  const head = new DataView(packed.buffer);
+  const size = head.getUint32(5, true);
+  const moduleSize = head.getUint32(9, true);
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytesOf(unpack)));
   const memory = exports.memory as WebAssembly.Memory;
   const from = memory.buffer.byteLength;
-  const to = from + packed.length;
-  memory.grow((packed.length + size + 65535) >> 16);
+  const streams = from + ((packed.length + 3) & ~3);
+  const to = streams + size;
+  memory.grow((to - from + moduleSize + 65535 + 8) >> 16); // join.c needs a few bytes more
   new Uint8Array(memory.buffer).set(packed, from);
-  if (!(exports.unlzma as Call)(from, packed.length, to, size)) throw wrong;
-  return new Uint8Array(memory.buffer, to, size);
+  if (!(exports.unlzma as Call)(from, packed.length, streams, size)) throw wrong;
+  if ((exports.join as Call)(streams, to) !== moduleSize) throw wrong;
+  return new Uint8Array(memory.buffer, to, moduleSize);
 }
 
 /** Unpacks and compiles the core, which is LZMA, or gzip where the page was built without xz. */
 export async function compileCore(packed: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> {
-  return WebAssembly.compile(packed[0] === 0x1f ? await gunzip(packed) : unpackLzma(packed));
+  return WebAssembly.compile(packed[0] === 0x1f ? await gunzip(packed) : unpackStreams(packed));
 }
 
 export class Core {

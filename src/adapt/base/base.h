@@ -4,14 +4,11 @@
  *
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
+ *   chain.c      callers of the small functions in which callers lie
  *   request.c    tasks of requests, and of what should come and doesn't
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   permits.c    who holds permits of semaphores
- *   sets.c       who has permits of semaphores that processes share
- *   set_waits.c  who waits for them
- *   queues.c     who uses queues of messages
- *   shared.c     those semaphores that are none of the kernel's
  *   wait.c       waiting for objects, and jumps out of it
  *   handlers.c   the program's handlers of signals
  *   process.c    what /proc tells of processes
@@ -57,6 +54,41 @@ void thrum__adapt_find_reals(void);
 	}
 #define REAL(name) REAL_VERSION(name, NULL)
 
+/* ---- chain.c: async-signal-safe with glibc 2.35 and later ---- */
+
+/* The place of a call in a small function of the program, with where that was called. Such a place may stand
+ * for any caller. NULL: the caller is an address. */
+const struct thrum__site_chain *thrum__adapt_chain_at(const void *caller);
+/* The address of a caller. */
+static inline const void *address_of_caller(const void *caller)
+{
+	const struct thrum__site_chain *chain = thrum__adapt_chain_at(caller);
+
+	return chain ? chain->site.function : caller;
+}
+/* Callers that have no chain, by their hash, as far as they were seen. */
+#define CHAIN_BITS 12
+extern _Atomic uintptr_t thrum__adapt_unchained[1 << CHAIN_BITS];
+static inline uint32_t chain_hash(uintptr_t bits)
+{
+	return (uint32_t)((uint64_t)bits * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CHAIN_BITS));
+}
+const void *thrum__adapt_find_chain(const void *caller, uintptr_t stack, uintptr_t pointer);
+/* Returns the place of a caller; the caller's address if its function isn't small, or who called that isn't
+ * known. `stack` and `pointer` are its registers. Costs 10 instructions then, else some 50. */
+static inline const void *thrum__adapt_chain(const void *caller, uintptr_t stack, uintptr_t pointer)
+{
+	const _Atomic uintptr_t *known = &thrum__adapt_unchained[chain_hash((uintptr_t)caller)];
+
+	return LIKELY(atomic_load_explicit(known, memory_order_relaxed) == (uintptr_t)caller)
+		? caller
+		: thrum__adapt_find_chain(caller, stack, pointer);
+}
+/* The same for the call of the stand-in in which this stands. */
+#define CHAIN \
+	thrum__adapt_chain(CALLER, (uintptr_t)__builtin_dwarf_cfa(), \
+		*(const uintptr_t *)__builtin_frame_address(0))
+
 /* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
 
 /* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it
@@ -74,7 +106,8 @@ const void *thrum__adapt_caller(const void *caller);
 
 /* Whether code is the program's own, and no library's. */
 bool thrum__adapt_is_of_program(const void *address);
-/* A place of the program, and where the function was called in which it lies. NULL: not known. */
+/* A place of the program, and where the function was called in which it lies, or the chain of it. NULL: not
+ * known. */
 struct place {
 	const void *at, *above;
 };
@@ -83,8 +116,15 @@ struct place {
  * Async-signal-safe with glibc 2.35 and later. */
 struct place thrum__adapt_place(const void *caller);
 
+/* Where a function was called that begins at `begins`, if the call returns to `returns`: that place, or a
+ * jump in the function that was called there, as compilers replace a last call by a jump. */
+const void *thrum__adapt_call_of(const void *returns, const void *begins);
+
 /* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
 struct thrum_site *thrum__adapt_site(const void *caller);
+/* The same for what a task does: where a chain is known it is that. The site where a task was made tells its
+ * sort, so that is never a chain. */
+struct thrum_site *thrum__adapt_event_site(const void *caller);
 
 #define PLACE_MAX 80
 /* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
@@ -162,6 +202,8 @@ void thrum__adapt_object_note(uintptr_t key, thrum_task task);
 void thrum__adapt_objects_left(void);
 /* Records that the running task signals it, while so many wait for it. */
 void thrum__adapt_signal(struct object *, uint32_t waiters, const void *caller);
+/* How often the calling thread did so, or called functions of libuv. */
+extern __thread uint32_t thrum__adapt_acts __attribute__((tls_model("initial-exec")));
 /* The object is no more: its task ends. */
 void thrum__adapt_object_end(const void *address);
 
@@ -283,6 +325,9 @@ void thrum__adapt_threads_left(void);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
  * itself tells it, else 0. */
 void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
+/* In a fork's child: whether a number is that of the thread that forked, which the notes of its copy have,
+ * too. A lock that processes share means that thread, and any other lock means the copy. */
+bool thrum__adapt_is_forker(uint32_t tid);
 /* Counts that a lock is taken at a call. Returns whether nobody waits for the lock itself, and it was taken
  * often: by any call, and by this one. Then ever fewer such events are to be recorded. */
 bool thrum__adapt_is_known_well(struct object *, const void *caller);
@@ -470,9 +515,8 @@ static inline bool is_time(const struct timespec *time)
 
 /* A suspension of the calling thread's lane, during a call. */
 struct pause {
-	struct pause *outer; /* the one during which a signal's handler runs */
-	bool is_wait;        /* it is a struct wait's */
-	bool is_untold;      /* nothing is recorded of it */
+	bool is_wait;   /* it is a struct wait's */
+	bool is_untold; /* nothing is recorded of it */
 	bool is_over;
 };
 
@@ -527,12 +571,10 @@ void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
  * errno. */
 void thrum__adapt_wait_end(struct wait *);
-/* Whether two processes have the same code before an address, to which a call returns: so both name it alike.
- * Changes errno. */
-bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *address);
-/* The call in which another process waits: its main thread. NULL: it isn't known, as the process is no copy
- * of this one, or runs. Changes errno. */
-const void *thrum__adapt_waits_in(pid_t self, pid_t process);
+/* The call in which a thread of another process waits, and where its function was called, if that is small;
+ * tid 0: its main thread. `at` is NULL: it isn't known, as the process is no copy of this one, or the thread
+ * runs. Changes errno. */
+struct place thrum__adapt_waits_in(pid_t self, pid_t process, uint32_t tid);
 /* Ends a wait as that does, and begins one for this task instead, which ends with the new wait. */
 void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *caller);
 

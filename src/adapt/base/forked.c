@@ -7,19 +7,11 @@
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "adapt/base/forked.h"
 
 #define SHARED 128 /* in a mutex's kind */
-
-/* Writes the name of a file that tells a thread's name. */
-static void put_thread(char path[48], uint32_t tid)
-{
-	strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/comm");
-}
 
 /* If a process's only thread waits for something of its own, and as long as it takes, returns its address,
  * else 0. */
@@ -62,6 +54,19 @@ static bool is_lock(pid_t process, uintptr_t lock, uintptr_t at, uint32_t holder
 		(at == lock && holder_of(process, at) == holder);
 }
 
+/* The address of a caller that another copy of this process noted: it may have other chains. */
+static const void *caller_in(pid_t process, uintptr_t caller)
+{
+	const struct thrum__site_chain *chain = thrum__adapt_chain_at((const void *)caller);
+	struct thrum_site site;
+
+	if (!chain)
+		return (const void *)caller;
+	return thrum__adapt_process_copy(process, (uintptr_t)&chain->site, &site, sizeof site)
+		? site.function
+		: NULL;
+}
+
 /* Finds it among the locks that were noted. */
 static bool find_noted(pid_t process, uintptr_t at, struct forked_wait *found)
 {
@@ -76,7 +81,8 @@ static bool find_noted(pid_t process, uintptr_t at, struct forked_wait *found)
 		for (uint32_t i = 0; i < n; i++)
 			if (is_lock(process, then.held[i].lock, at, then.tid)) {
 				*found = (struct forked_wait){(const void *)then.held[i].lock,
-					(const void *)(then.held[i].caller & ~RECORDED), then.tid};
+					caller_in(process, then.held[i].caller & ~RECORDED),
+					then.tid};
 				return true;
 			}
 	}
@@ -94,8 +100,9 @@ bool thrum__adapt_forked_wait(pid_t self, pid_t process, struct forked_wait *fou
 		return true;
 	/* It was taken before the recording began. */
 	*found = (struct forked_wait){(const void *)at, NULL, holder_of(process, at)};
-	put_thread(path, found->tid);
-	return found->tid != 0 && thrum__adapt_process_read(self, path, name) > 0;
+	return found->tid != 0 &&
+		thrum__adapt_process_read(self, thrum__adapt_thread_file(path, found->tid, "/comm"),
+			name) > 0;
 }
 
 void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct forked_wait *wait)
@@ -103,7 +110,7 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
 	char path[48], name[PROCESS_TEXT];
 	char *to = thrum__adapt_put_number(stpcpy(label, "left locked by thread "), wait->tid);
 
-	put_thread(path, wait->tid);
+	thrum__adapt_thread_file(path, wait->tid, "/comm");
 	if (thrum__adapt_process_read(self, path, name) > 0) {
 		name[strcspn(name, "\n")] = '\0';
 		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
@@ -112,8 +119,7 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
 	thrum__adapt_label(stpcpy(to, " at the fork: "), "lock", wait->lock);
 }
 
-/* Whether several processes share a lock: then the child has no copy of it. */
-static bool is_shared(const void *lock, const char *noun)
+bool thrum__adapt_is_shared(const void *lock, const char *noun)
 {
 	const pthread_mutex_t *mutex = lock;
 	const pthread_rwlock_t *rwlock = lock;
@@ -139,7 +145,7 @@ struct object *thrum__adapt_forked_lock(const void *lock, const char *noun, uint
 		wait.tid = its;
 		wait.caller = thrum__adapt_lock_caller(t, lock);
 	}
-	if (!wait.tid || is_shared(lock, noun))
+	if (!wait.tid || thrum__adapt_is_shared(lock, noun))
 		return NULL;
 	thrum__adapt_forked_label(label, thrum__adapt_parent, &wait);
 	object = thrum__adapt_object_named(lock, THRUM_KIND_TASK, label, wait.caller);

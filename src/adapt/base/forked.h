@@ -21,6 +21,9 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
  * thrum__adapt_tell_holders. */
 struct object *thrum__adapt_forked_lock(const void *lock, const char *noun, uint32_t tid);
 
+/* Whether several processes share a lock: then a child has no copy of it. */
+bool thrum__adapt_is_shared(const void *lock, const char *noun);
+
 /* Whether any thread holds a lock now. */
 bool thrum__adapt_has_held(void);
 

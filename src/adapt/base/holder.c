@@ -241,10 +241,18 @@ bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
 		atomic_load_explicit(&thread->news, memory_order_relaxed) == since;
 }
 
-static bool is_thread(const struct thread *thread, uint32_t tid)
+/* The number that a forked thread had is its parent's: what it didn't take itself, that one has. */
+static bool is_thread(const struct thread *thread, uint32_t tid, bool has_taken)
 {
-	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == tid ||
-		(thread == forked && tid == forked_tid);
+	if (thread == forked && (tid == forked_tid || !has_taken))
+		return tid == forked_tid;
+	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == tid;
+}
+
+bool thrum__adapt_is_forker(uint32_t tid)
+{
+	return forked && tid != forked_tid &&
+		tid == atomic_load_explicit(&forked->tid, memory_order_relaxed);
 }
 
 /* A thread that waits for its own lock may have taken it in the callback that waits. */
@@ -261,12 +269,13 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 		uintptr_t caller = 0;
 
 		if (atomic_load_explicit(&t->is_left, memory_order_relaxed) ||
-			(tid ? !is_thread(t, tid) : place == HELD_MAX))
+			(tid ? !is_thread(t, tid, place < HELD_MAX) : place == HELD_MAX))
 			continue;
 		if (place < HELD_MAX)
 			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);
 		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
-			thrum__lock_held(caller ? thrum__adapt_site((const void *)caller) : NULL,
+			thrum__lock_held(caller ? thrum__adapt_event_site((const void *)caller)
+						: NULL,
 				holder_of(t), atomic_load(&object->task));
 		if (tid)
 			return;
@@ -315,8 +324,8 @@ void thrum__adapt_tell_taken(struct thread *self, struct object *object)
 	uintptr_t before = atomic_fetch_or(caller, RECORDED);
 
 	if (!(before & RECORDED))
-		thrum__lock_held(thrum__adapt_site((const void *)before), thrum__adapt_actor(),
-			atomic_load(&object->task));
+		thrum__lock_held(thrum__adapt_event_site((const void *)before),
+			thrum__adapt_actor(), atomic_load(&object->task));
 }
 
 /* Records that the thread held a lock for long, if nothing is recorded yet of this. */
@@ -339,7 +348,7 @@ static void tell_long(struct thread *thread, uint32_t place, const char *noun)
 	if (!object)
 		return;
 	atomic_fetch_or(&thread->held[place].caller, RECORDED);
-	thrum__lock_held(thrum__adapt_site(caller), thrum__adapt_actor(),
+	thrum__lock_held(thrum__adapt_event_site(caller), thrum__adapt_actor(),
 		atomic_load(&object->task));
 	thrum_tag_value(&held_long, time / 1000000);
 }

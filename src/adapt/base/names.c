@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names of processes and signals. */
+/* Names of processes and signals, and how processes ended. */
 #define _GNU_SOURCE
 #include <signal.h>
 
@@ -17,12 +17,38 @@ char *thrum__adapt_put_starter(char *to, pid_t process)
 	return stpcpy(to, started);
 }
 
-char *thrum__adapt_put_killer(char *to, pid_t process)
+/* How a process ended itself, unless a signal did that. */
+static bool find_ending(pid_t process, int signal, struct ending *ending)
+{
+	return thrum__adapt_ended_itself(process, ending) &&
+		(signal == 0 || (signal == SIGABRT && ending->status == ENDING_ABORT));
+}
+
+static char *put_own_ending(char *to, const struct ending *ending)
+{
+	bool is_abort = ending->status == ENDING_ABORT;
+	char how[40], place[2 * PLACE_MAX];
+	char *end = stpcpy(how, is_abort ? ", aborted" : ", ended with status ");
+
+	if (!is_abort)
+		end = thrum__adapt_put_number(end, (uint64_t)ending->status);
+	*end = '\0';
+	if (!ending->at)
+		return stpcpy(to, how);
+	strcpy(end, " in");
+	thrum__adapt_label_place(place, how, (struct place){ending->at, ending->above});
+	return stpcpy(to, place);
+}
+
+char *thrum__adapt_put_ending(char *to, pid_t process)
 {
 	const void *caller;
 	int number = thrum__adapt_killed_by(process, &caller);
+	struct ending ending;
 	char killer[PLACE_MAX];
 
+	if (find_ending(process, number, &ending))
+		return put_own_ending(to, &ending);
 	if (number == 0)
 		return to;
 	if (!caller)
@@ -31,16 +57,27 @@ char *thrum__adapt_put_killer(char *to, pid_t process)
 	return stpcpy(to, killer);
 }
 
+const void *thrum__adapt_place_of_ended(pid_t process)
+{
+	const void *caller;
+	int number = thrum__adapt_killed_by(process, &caller);
+	struct ending ending;
+
+	return find_ending(process, number, &ending) && ending.at
+		? ending.at
+		: thrum__adapt_started_by_copy(process);
+}
+
 char *thrum__adapt_put_process_name(char *to, pid_t process)
 {
 	char name[PROCESS_TEXT];
 
-	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
-	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
+	to = stpcpy(to, "process ");
+	if (thrum__adapt_process_read(process, "/comm", name) > 0)
 		name[strcspn(name, "\n")] = '\0';
-		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
-	}
-	return to;
+	else if (!thrum__adapt_was_named(process, name))
+		return thrum__adapt_put_number(to, (uint64_t)process);
+	return thrum__adapt_put_named(to, process, name);
 }
 
 char *thrum__adapt_put_process(char *to, pid_t process)

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "adapt/base/base.h"
 #include "adapt/base/naps.h"
@@ -69,7 +68,6 @@ static void look_at_thread(void *context, int directory, const char *name)
 	struct process_call call;
 	bool runs;
 
-	(void)directory;
 	if (tid == own_tid())
 		return;
 	runs = !thrum__adapt_process_call(own_pid(), tid, &call);

@@ -164,10 +164,14 @@ void thrum__adapt_object_note(uintptr_t key, thrum_task task)
 	atomic_store_explicit(&object->task, task, memory_order_release);
 }
 
+__thread uint32_t thrum__adapt_acts __attribute__((tls_model("initial-exec")));
+
 void thrum__adapt_signal(struct object *object, uint32_t waiters, const void *caller)
 {
+	thrum__adapt_acts++;
 	if (THRUM__ON(THRUM__BIT_LIFE))
-		thrum__signal_at(thrum__adapt_site(caller), atomic_load(&object->task), waiters);
+		thrum__signal_at(thrum__adapt_event_site(caller), atomic_load(&object->task),
+			waiters);
 }
 
 void thrum__adapt_object_end(const void *address)

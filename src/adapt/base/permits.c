@@ -39,7 +39,7 @@ static void tell(struct thread *thread, uint32_t i, const struct object *object)
 	if (!holder)
 		holder = atomic_load(&thread->task);
 	if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
-		thrum__lock_held(thrum__adapt_site((const void *)caller), holder,
+		thrum__lock_held(thrum__adapt_event_site((const void *)caller), holder,
 			atomic_load(&object->task));
 }
 

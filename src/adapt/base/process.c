@@ -14,7 +14,10 @@
 
 #include "adapt/base/base.h"
 
-#define IGNORED_FIELD 31 /* of "/stat", behind the process's name: see proc_pid_stat(5) */
+/* Places in "/stat" behind the process's name: see proc_pid_stat(5). */
+#define PARENT_FIELD 2
+#define GROUP_FIELD 3
+#define IGNORED_FIELD 31
 
 char *thrum__adapt_process_path(char *to, pid_t process)
 {
@@ -25,6 +28,19 @@ void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd)
 {
 	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
 		(uint64_t)fd) = '\0';
+}
+
+const char *thrum__adapt_thread_file(char name[48], uint32_t tid, const char *file)
+{
+	strcpy(tid ? thrum__adapt_put_number(stpcpy(name, "/task/"), tid) : name, file);
+	return name;
+}
+
+uint64_t thrum__adapt_number_behind(const char *text, const char *word, int base)
+{
+	const char *at = strstr(text, word);
+
+	return at ? strtoull(at + strlen(word), NULL, base) : 0;
 }
 
 static int open_of(pid_t process, const char *name, int flags)
@@ -60,7 +76,8 @@ size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t 
 	return read_to(process, name, text, size);
 }
 
-bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
+/* Closes the directory, which is negative if there is none. */
+static bool each_number(int directory, thrum__adapt_visit *visit, void *context)
 {
 	char buffer[2048] __attribute__((aligned(8)));
 	long size = 0;
@@ -84,10 +101,17 @@ bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *co
 	return size == 0;
 }
 
+bool thrum__adapt_each_process(thrum__adapt_visit *visit, void *context)
+{
+	return each_number((int)syscall(SYS_openat, AT_FDCWD, "/proc",
+				   O_RDONLY | O_CLOEXEC | O_DIRECTORY),
+		visit, context);
+}
+
 bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *visit,
 	void *context)
 {
-	return thrum__adapt_each_number(open_of(process, name, O_DIRECTORY), visit, context);
+	return each_number(open_of(process, name, O_DIRECTORY), visit, context);
 }
 
 bool thrum__adapt_each_line(const char *path, thrum__adapt_visit_line *visit, void *context)
@@ -127,7 +151,6 @@ static void add_children(void *context, int directory, const char *name)
 	struct found_processes *found = threads->found;
 	char path[48], text[PROCESS_TEXT], *at = text, *end;
 
-	(void)directory;
 	threads->count++;
 	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
 	if (thrum__adapt_process_read(threads->process, path, text) == PROCESS_TEXT - 1)
@@ -149,8 +172,6 @@ unsigned thrum__adapt_process_children(pid_t process, struct found_processes *fo
 
 static void count_thread(void *context, int directory, const char *name)
 {
-	(void)directory;
-	(void)name;
 	++*(unsigned *)context;
 }
 
@@ -171,11 +192,10 @@ bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_
 
 bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *call)
 {
-	char text[PROCESS_TEXT], path[48] = "/syscall", *at = text;
+	char text[PROCESS_TEXT], name[48], *at = text;
 
-	if (tid)
-		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/syscall");
-	if (thrum__adapt_process_read(process, path, text) == 0 || *text < '0' || *text > '9')
+	thrum__adapt_thread_file(name, tid, "/syscall");
+	if (thrum__adapt_process_read(process, name, text) == 0 || *text < '0' || *text > '9')
 		return false;
 	call->number = strtol(text, &at, 10);
 	for (int i = 0; i < 6; i++)
@@ -185,12 +205,11 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 
 uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 {
-	char text[PROCESS_TEXT], path[48] = "/schedstat";
+	char text[PROCESS_TEXT], name[48];
 	uint64_t sum = 1;
 
-	if (tid)
-		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/schedstat");
-	if (thrum__adapt_process_read(process, path, text) == 0)
+	thrum__adapt_thread_file(name, tid, "/schedstat");
+	if (thrum__adapt_process_read(process, name, text) == 0)
 		return 0;
 	for (const char *at = text; *at; at++)
 		sum = (sum ^ (unsigned char)*at) * UINT64_C(0x9e3779b97f4a7c15);
@@ -253,23 +272,21 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	}
 }
 
-/* Returns the signals in a line of a status, such as "\nSigBlk:"; 0: there is no such line. */
-static uint64_t signals_of(const char *status, const char *line)
-{
-	const char *at = strstr(status, line);
+#define LIBRARYS (UINT64_C(3) << 31) /* signals that the C library handles for itself */
 
-	return at ? strtoull(at + strlen(line), NULL, 16) : 0;
-}
-
-/* Finds the signals that have handlers, but for the two of the C library, and those that are held back.
- * Returns whether they are known. */
-static bool find_signals(pid_t process, const char *name, uint64_t *handled, uint64_t *blocked)
+/* Reads the signals of a process, or of one of its threads, from its file "/status". Returns false if they
+ * aren't known. */
+static bool read_signals(pid_t process, const char *name, struct process_signals *signals)
 {
 	char text[4096];
 
 	read_to(process, name, text, sizeof text);
-	*handled = signals_of(text, "\nSigCgt:") & ~(UINT64_C(3) << 31);
-	*blocked = signals_of(text, "\nSigBlk:");
+	*signals = (struct process_signals){.pending = thrum__adapt_number_behind(text,
+						    "\nShdPnd:", 16),
+		.own = thrum__adapt_number_behind(text, "\nSigPnd:", 16),
+		.blocked = thrum__adapt_number_behind(text, "\nSigBlk:", 16),
+		.ignored = thrum__adapt_number_behind(text, "\nSigIgn:", 16),
+		.handled = thrum__adapt_number_behind(text, "\nSigCgt:", 16)};
 	return strstr(text, "\nSigCgt:") != NULL;
 }
 
@@ -284,9 +301,9 @@ static void look_at_reader(void *context, int directory, const char *name)
 	struct reader *reader = context;
 	char text[PROCESS_TEXT];
 
-	(void)directory;
 	thrum__adapt_process_read_info(reader->process, atoi(name), text, sizeof text);
-	reader->reads |= (signals_of(text, "\nsigmask:") & reader->signals) != 0;
+	reader->reads |= (thrum__adapt_number_behind(text, "\nsigmask:", 16) & reader->signals) !=
+		0;
 }
 
 /* Whether it has a signalfd for any of them. */
@@ -304,31 +321,31 @@ bool thrum__adapt_process_reads_signal(pid_t process, int number)
 
 bool thrum__adapt_process_has_handlers(pid_t process)
 {
-	uint64_t handled, blocked;
+	struct process_signals signals;
 
-	return !find_signals(process, "/status", &handled, &blocked) || handled != 0;
+	return !read_signals(process, "/status", &signals) || signals.handled & ~LIBRARYS;
 }
 
 bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid)
 {
-	uint64_t handled, blocked;
+	struct process_signals signals;
 	char name[48];
 
-	strcpy(thrum__adapt_put_number(stpcpy(name, "/task/"), tid), "/status");
+	if (!read_signals(process, thrum__adapt_thread_file(name, tid, "/status"), &signals))
+		return true;
+	signals.handled &= ~LIBRARYS;
 	/* One that looks holds them back meanwhile. */
-	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0 ||
-		(handled && reads_signals(process, handled));
+	return signals.handled & ~signals.blocked ||
+		(signals.handled && reads_signals(process, signals.handled));
 }
 
 int thrum__adapt_process_held_signal(pid_t process)
 {
-	char text[4096];
+	struct process_signals signals;
 	uint64_t held;
 
-	if (read_to(process, "/status", text, sizeof text) == 0)
-		return 0;
-	held = (signals_of(text, "\nSigPnd:") | signals_of(text, "\nShdPnd:")) &
-		signals_of(text, "\nSigBlk:") & ~signals_of(text, "\nSigIgn:");
+	read_signals(process, "/status", &signals);
+	held = (signals.own | signals.pending) & signals.blocked & ~signals.ignored;
 	return held ? __builtin_ctzll(held) + 1 : 0;
 }
 
@@ -340,24 +357,18 @@ struct blocked {
 static void look_at_blocked(void *context, int directory, const char *name)
 {
 	struct blocked *blocked = context;
-	uint64_t handled, by_one;
+	struct process_signals signals;
 	char path[48];
 
-	(void)directory;
 	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/status");
-	blocked->by_all &= find_signals(blocked->process, path, &handled, &by_one) ? by_one : 0;
+	blocked->by_all &= read_signals(blocked->process, path, &signals) ? signals.blocked : 0;
 }
 
 bool thrum__adapt_process_signals(pid_t process, struct process_signals *signals)
 {
 	struct blocked blocked = {process, UINT64_MAX};
-	char text[4096];
 
-	read_to(process, "/status", text, sizeof text);
-	*signals = (struct process_signals){.pending = signals_of(text, "\nShdPnd:"),
-		.ignored = signals_of(text, "\nSigIgn:"),
-		.handled = signals_of(text, "\nSigCgt:")};
-	if (!strstr(text, "\nSigCgt:") ||
+	if (!read_signals(process, "/status", signals) ||
 		!thrum__adapt_process_each(process, "/task", look_at_blocked, &blocked))
 		return false;
 	signals->blocked = blocked.by_all;
@@ -388,34 +399,30 @@ bool thrum__adapt_process_is_stopped(pid_t process)
 	return *read_stat(process, text) == 'T';
 }
 
-pid_t thrum__adapt_process_parent(pid_t process)
-{
-	char text[PROCESS_TEXT];
-	const char *fields = read_stat(process, text);
-
-	return *fields ? (pid_t)strtol(fields + 1, NULL, 10) : 0;
-}
-
-pid_t thrum__adapt_process_group(pid_t process)
-{
-	char text[PROCESS_TEXT];
-	const char *fields = read_stat(process, text);
-	char *end;
-
-	if (!*fields)
-		return 0;
-	strtol(fields + 1, &end, 10);
-	return (pid_t)strtol(end, NULL, 10);
-}
-
-bool thrum__adapt_process_ignores(pid_t process, int number)
+/* A number of "/stat", counted behind the process's name; 0: it isn't known. */
+static uint64_t stat_number(pid_t process, int field)
 {
 	char text[512];
 	const char *at = read_to(process, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
 
-	for (int i = 0; at && i < IGNORED_FIELD; i++)
+	for (int i = 0; at && i < field; i++)
 		at = strchr(at + 1, ' ');
-	return at && strtoull(at, NULL, 10) >> (number - 1) & 1;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+pid_t thrum__adapt_process_parent(pid_t process)
+{
+	return (pid_t)stat_number(process, PARENT_FIELD);
+}
+
+pid_t thrum__adapt_process_group(pid_t process)
+{
+	return (pid_t)stat_number(process, GROUP_FIELD);
+}
+
+bool thrum__adapt_process_ignores(pid_t process, int number)
+{
+	return stat_number(process, IGNORED_FIELD) >> (number - 1) & 1;
 }
 
 bool thrum__adapt_process_is_told(pid_t process, int number)
@@ -474,28 +481,21 @@ static void look_at_file(void *context, int directory, const char *name)
 	*(bool *)context |= !is_harmless(target);
 }
 
+static bool is_of_requests(void *is_read, const char *line)
+{
+	*(bool *)is_read = true;
+	return strstr(line, "/[aio]") != NULL;
+}
+
 /* Whether a process may have input or output that goes on meanwhile (io_setup): that has a mapping
  * of its own. */
 static bool has_requests(pid_t process)
 {
-	static const char mapping[] = "/[aio]";
-	char text[4096 + sizeof mapping] = "";
-	int fd = open_of(process, "/maps", 0);
-	size_t kept = 0;
-	bool found = fd < 0;
-	ssize_t n = 0;
+	char path[48];
+	bool is_read = false;
 
-	while (!found && (n = syscall(SYS_read, fd, text + kept, 4096)) > 0) {
-		size_t size = kept + (size_t)n;
-
-		found = memmem(text, size, mapping, sizeof mapping - 1) != NULL;
-		kept = size < sizeof mapping - 1 ? size : sizeof mapping - 1;
-		memmove(text, text + size - kept, kept);
-	}
-	found |= n < 0;
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	return found;
+	strcpy(thrum__adapt_process_path(path, process), "/maps");
+	return thrum__adapt_each_line(path, is_of_requests, &is_read) || !is_read;
 }
 
 bool thrum__adapt_process_has_kernel_writes(pid_t process)
@@ -540,11 +540,8 @@ char *thrum__adapt_put_named(char *to, pid_t process, const char *name)
 
 bool thrum__adapt_process_wrote(pid_t process)
 {
-	static const char word[] = "\nsyscw:";
 	char text[PROCESS_TEXT];
-	const char *count;
 
 	thrum__adapt_process_read(process, "/io", text);
-	count = strstr(text, word);
-	return !count || strtoul(count + strlen(word), NULL, 10) > 0;
+	return !strstr(text, "\nsyscw:") || thrum__adapt_number_behind(text, "\nsyscw:", 10) > 0;
 }

@@ -20,6 +20,11 @@ char *thrum__adapt_process_path(char *to, pid_t process);
 /* Writes the path of a process's descriptor, such as "/proc/1234/fd/5". */
 void thrum__adapt_process_descriptor(char path[64], pid_t process, int fd);
 
+/* Writes the name of a file of a thread, such as "/task/1234/stat"; tid 0: of the process. Returns it. */
+const char *thrum__adapt_thread_file(char name[48], uint32_t tid, const char *file);
+/* The number behind a word in a text; 0: there is no such word. */
+uint64_t thrum__adapt_number_behind(const char *text, const char *word, int base);
+
 /* Reads the beginning of a process's file, such as "/stat", with a NUL. Returns its length: 0 if there is
  * nothing. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
@@ -29,9 +34,8 @@ size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t 
 
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);
 
-/* Visits the entries of a directory whose names are numbers, and closes it. Returns whether it was read
- * whole; false also if `directory` is negative. */
-bool thrum__adapt_each_number(int directory, thrum__adapt_visit *, void *context);
+/* Visits all processes: the entries of /proc whose names are numbers. Returns whether all were seen. */
+bool thrum__adapt_each_process(thrum__adapt_visit *, void *context);
 
 /* The same for a process's directory, such as "/fd". */
 bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *,
@@ -52,6 +56,8 @@ struct found_processes {
 
 /* Adds a process's children. Returns how many threads the process has. */
 unsigned thrum__adapt_process_children(pid_t process, struct found_processes *);
+/* Adds copies of this process by fork whose parents have ended: fork.c. */
+void thrum__adapt_fork_add_left(struct found_processes *);
 
 /* Whether a process has a single thread. */
 bool thrum__adapt_process_is_single(pid_t process);
@@ -88,6 +94,7 @@ int thrum__adapt_process_held_signal(pid_t process);
 /* The signals of a process, number 1 as the lowest bit. */
 struct process_signals {
 	uint64_t pending; /* that were sent to the whole process */
+	uint64_t own;     /* the same, to its main thread */
 	uint64_t blocked; /* that all of its threads hold back */
 	uint64_t ignored, handled;
 };
@@ -134,18 +141,36 @@ char *thrum__adapt_put_named(char *to, pid_t process, const char *name);
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);
 
-/* ---- names.c ---- */
+/* ---- names.c, ../endings.c ---- */
+
+/* How a process ended itself. */
+#define ENDING_ABORT (-1)
+struct ending {
+	int status; /* of exit(), or ENDING_ABORT */
+	const void *at,
+		*above; /* where, as in struct place; NULL: not known, or of another program */
+	char name[16];
+};
+/* Returns whether one of those under this `thrum record` did so, as far as it is known. */
+bool thrum__adapt_ended_itself(pid_t, struct ending *);
+/* Returns whether it is known which name a process had as it ended itself, or began to record. */
+bool thrum__adapt_was_named(pid_t, char name[16]);
 
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
  * PLACE_MAX. */
 char *thrum__adapt_put_process(char *to, pid_t);
-/* The same, but not where it was started. */
+/* The same, but not where it was started. One that is gone has the name that it noted, if
+ * it did. */
 char *thrum__adapt_put_process_name(char *to, pid_t);
 /* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
 char *thrum__adapt_put_starter(char *to, pid_t);
-/* Writes which signal killed a process, or who sent it, if that is known. Where it was started comes behind
- * that: a place at the end of a label gets its name. Returns the place behind it. Room: PLACE_MAX. */
-char *thrum__adapt_put_killer(char *to, pid_t);
+/* Writes which signal killed a process, or who sent it, or how and where it ended itself, if that is known.
+ * Where it was started comes behind that: a place at the end of a label gets its name. Returns the place
+ * behind it. Room: ENDING_TEXT. */
+#define ENDING_TEXT (2 * PLACE_MAX + 40)
+char *thrum__adapt_put_ending(char *to, pid_t);
+/* The place where a process that has ended did so, else where it was started; NULL: neither is known. */
+const void *thrum__adapt_place_of_ended(pid_t);
 /* Writes a signal's name. Returns the place behind it. */
 char *thrum__adapt_put_signal(char *to, int number);
 

@@ -149,7 +149,6 @@ static int take_path(struct dl_phdr_info *module, size_t size, void *argument)
 {
 	struct module_path *wanted = argument;
 
-	(void)size;
 	if (wanted->number-- > 0)
 		return 0;
 	snprintf(wanted->path, sizeof wanted->path, "%s", module->dlpi_name);
@@ -179,7 +178,7 @@ void *thrum__adapt_find_real(struct real *real, const void *caller)
 {
 	int error = errno;
 	struct thrum__port_module module;
-	bool has_module = caller && thrum__port_find_module(caller, &module);
+	bool has_module = caller && thrum__port_find_module(address_of_caller(caller), &module);
 	uintptr_t key = has_module ? module.address : 0;
 	void *found = known_local(real, key);
 

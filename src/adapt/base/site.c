@@ -7,6 +7,7 @@
 
 #include "adapt/base/base.h"
 #include "adapt/base/cell.h"
+#include "format/format.h"
 #include "port/port.h"
 
 #define SITES 8192u
@@ -14,6 +15,7 @@
 #define FRAMES 16   /* of this library, between a look at the stack and its caller */
 #define CALL_SIZE 5 /* bytes of a call that names its function */
 #define PAGE 4096
+#define ABOVE_SHOWN 2 /* in a label */
 #define JUMP_MAX 1024 /* bytes of a function that are searched for a jump */
 
 static struct thrum_site sites[SITES];
@@ -26,11 +28,11 @@ const void *thrum__adapt_caller(const void *caller)
 {
 	static struct code own;
 
-	/* As return addresses do, it lies behind the instruction that is meant. */
-	return thrum__adapt_callback &&
+	/* A callback jumped to the function: source/symbols/dwarf.c looks for the jump. */
+	return thrum__adapt_callback && !thrum__adapt_chain_at(caller) &&
 			thrum__adapt_is_within(&own, (const void *)(uintptr_t)thrum__adapt_site,
 				caller)
-		? (const char *)thrum__adapt_callback + 1
+		? (const char *)thrum__adapt_callback + THRUM__JUMPED
 		: caller;
 }
 
@@ -64,48 +66,50 @@ static const void *code_end(const char *address)
 	return thrum__port_is_code(address + JUMP_MAX - 1) ? address + JUMP_MAX : page;
 }
 
-/* The place of a function's last call, if that is a jump to the caller's function: then it has no frame, but
- * the call above names it. NULL: the caller's function was called above, as far as is known. */
-static const void *jump_of(const struct unwinding *unwinding)
+/* A function whose last call is a jump has no frame, but the call above names it. */
+const void *thrum__adapt_call_of(const void *returns, const void *begins)
 {
 	const char *called, *jump;
 
-	if (!thrum__port_is_code((const char *)unwinding->above - CALL_SIZE))
-		return NULL;
-	called = thrum__port_called(unwinding->above);
-	if (!called || called == unwinding->begins || !thrum__port_is_code(called))
-		return NULL;
-	jump = thrum__port_find_jump(called, code_end(called), unwinding->begins);
+	if (!begins || !thrum__port_is_code((const char *)returns - CALL_SIZE))
+		return returns;
+	called = thrum__port_called(returns);
+	if (!called || called == begins || !thrum__port_is_code(called))
+		return returns;
+	jump = thrum__port_find_jump(called, code_end(called), begins);
 	return jump && _Unwind_FindEnclosingFunction((void *)(uintptr_t)(jump - 1)) == called
 		? jump
-		: NULL;
+		: returns;
 }
 
 bool thrum__adapt_is_of_program(const void *address)
 {
 	static struct code program;
 
-	return thrum__adapt_is_within(&program, (const void *)getauxval(AT_ENTRY), address);
+	return thrum__adapt_is_within(&program, (const void *)getauxval(AT_ENTRY),
+		address_of_caller(address));
 }
 
 struct place thrum__adapt_place(const void *caller)
 {
-	struct unwinding unwinding = {.caller = caller, .left = FRAMES};
-	const void *jump;
+	const void *address = address_of_caller(caller);
+	struct unwinding unwinding = {.caller = address, .left = FRAMES};
+
+	if (address != caller)
+		return (struct place){address, caller};
 
 	if (thrum__adapt_is_of_program(caller))
 		_Unwind_Backtrace(look_at_frame, &unwinding);
 	if (!thrum__adapt_is_of_program(unwinding.above))
 		return (struct place){caller, NULL};
-	jump = jump_of(&unwinding);
-	return (struct place){caller, jump ? jump : unwinding.above};
+	return (struct place){caller, thrum__adapt_call_of(unwinding.above, unwinding.begins)};
 }
 
 /* ---- Sites ------------------------------------------------------------------------------------- */
 
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
-	caller = thrum__adapt_caller(caller);
+	caller = address_of_caller(thrum__adapt_caller(caller));
 	uintptr_t bits = (uintptr_t)caller;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 19;
 
@@ -122,6 +126,14 @@ struct thrum_site *thrum__adapt_site(const void *caller)
 			return site;
 	}
 	return &elsewhere;
+}
+
+struct thrum_site *thrum__adapt_event_site(const void *caller)
+{
+	const struct thrum__site_chain *chain = thrum__adapt_chain_at(caller);
+
+	/* The recorder notes its number there. */
+	return chain ? (struct thrum_site *)(uintptr_t)&chain->site : thrum__adapt_site(caller);
 }
 
 /* Copies as much of a text as there is room for, and returns the place behind it. */
@@ -145,7 +157,8 @@ char *thrum__adapt_put_number(char *to, uint64_t number)
 	return to + sizeof digits - at;
 }
 
-void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)
+/* Returns the end of what it wrote. */
+static char *put_place(char *to, const char *noun, const void *address)
 {
 	struct thrum__port_module module;
 	const char *end = to + PLACE_MAX - 22; /* less "+0x", 16 digits and a NUL */
@@ -163,13 +176,37 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 	*to++ = '0';
 	*to++ = 'x';
 	thrum__port_put_hex(to, number);
+	return to + strlen(to);
+}
+
+/* Writes where the function was called in which a caller lies, and so on, as far as there is room. */
+static void put_above(char *to, const char *end, const struct thrum__site_chain *chain)
+{
+	for (uint32_t i = 0; chain && i < chain->site.line && i < ABOVE_SHOWN; i++) {
+		char place[PLACE_MAX];
+
+		put_place(place, ", called in", chain->above[i]);
+		if (strlen(place) >= (size_t)(end - to))
+			return;
+		to = stpcpy(to, place);
+	}
+}
+
+void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)
+{
+	put_above(put_place(to, noun, address_of_caller(address)), to + PLACE_MAX,
+		thrum__adapt_chain_at(address));
 }
 
 void thrum__adapt_label_place(char *to, const char *noun, struct place place)
 {
-	thrum__adapt_label(to, noun, place.at);
-	if (place.above)
-		thrum__adapt_label(to + strlen(to), ", called in", place.above);
+	const struct thrum__site_chain *chain = thrum__adapt_chain_at(place.above);
+	char *next = put_place(to, noun, address_of_caller(place.at));
+
+	if (chain)
+		put_above(next, to + 2 * PLACE_MAX, chain);
+	else if (place.above)
+		put_place(next, ", called in", place.above);
 }
 
 /* ---- Reasons ----------------------------------------------------------------------------------- */

@@ -25,19 +25,43 @@ struct thrum_tag *thrum__adapt_handler_reason(void)
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
-static __thread struct pause *current __attribute__((tls_model("initial-exec")));
+/* The calls in which the thread is, the latest one last: each that follows is a handler's, or of another
+ * stack to which a handler has gone. A stack may be unmapped meanwhile, so nothing is read from it. */
+#define PAUSES 8
+struct told_wait {
+	thrum_task task, source; /* 0: nothing is recorded of it */
+	const void *caller;
+};
+static __thread struct {
+	unsigned count;
+	struct pause *all[PAUSES];
+	struct told_wait waits[PAUSES];
+} paused __attribute__((tls_model("initial-exec")));
 
 void thrum__adapt_pause(struct pause *pause, struct thrum_tag *reason)
 {
-	*pause = (struct pause){.outer = current, .is_untold = !reason};
-	current = pause;
+	*pause = (struct pause){.is_untold = !reason};
+	if (paused.count < PAUSES) {
+		paused.all[paused.count] = pause;
+		paused.waits[paused.count++] = (struct told_wait){.caller = NULL};
+	}
 	if (reason)
 		thrum_suspend(reason);
 }
 
 bool thrum__adapt_is_paused(void)
 {
-	return current != NULL;
+	return paused.count > 0;
+}
+
+/* Those that began later have been left, or belong to another stack. */
+static void forget_pause(const struct pause *pause)
+{
+	for (unsigned i = paused.count; i > 0; i--)
+		if (paused.all[i - 1] == pause) {
+			paused.count = i - 1;
+			return;
+		}
 }
 
 void thrum__adapt_go_on(struct pause *pause)
@@ -45,34 +69,50 @@ void thrum__adapt_go_on(struct pause *pause)
 	if (pause->is_over)
 		return;
 	pause->is_over = true;
-	current = pause->outer;
+	forget_pause(pause);
 	if (!pause->is_untold)
 		thrum_resume();
 }
 
 /* ---- The place --------------------------------------------------------------------------------- */
 
-/* The thread that began to wait last, and where; caller 0: it waits no more. Other copies of the process read
- * it there. */
+#define WAITINGS 16u /* a power of two */
+
+/* By their numbers: threads that wait, and where; caller 0: one waits no more. A thread takes the place of
+ * another one whose number falls together with its own. Other copies of the process read them there. */
 static struct waiting {
 	_Atomic uint32_t tid;
 	_Atomic uintptr_t caller;
-} waiting;
+	_Atomic uintptr_t above; /* where its function was called, if that is small; or 0 */
+} waiting[WAITINGS];
 
 static void note_place(const void *caller)
 {
-	atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
-	atomic_store_explicit(&waiting.tid, own_tid(), memory_order_release);
-	atomic_store_explicit(&waiting.caller, (uintptr_t)caller, memory_order_release);
+	const struct thrum__site_chain *chain = thrum__adapt_chain_at(caller);
+	uint32_t tid = own_tid();
+	struct waiting *own = &waiting[tid % WAITINGS];
+
+	atomic_store_explicit(&own->caller, 0, memory_order_relaxed);
+	atomic_store_explicit(&own->tid, tid, memory_order_release);
+	atomic_store_explicit(&own->above,
+		chain && chain->site.line > 0 ? (uintptr_t)chain->above[0] : 0,
+		memory_order_relaxed);
+	atomic_store_explicit(&own->caller, (uintptr_t)address_of_caller(caller),
+		memory_order_release);
 }
 
 static void leave_place(void)
 {
-	if (atomic_load_explicit(&waiting.tid, memory_order_relaxed) == own_tid())
-		atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
+	uint32_t tid = own_tid();
+	struct waiting *own = &waiting[tid % WAITINGS];
+
+	if (atomic_load_explicit(&own->tid, memory_order_relaxed) == tid)
+		atomic_store_explicit(&own->caller, 0, memory_order_relaxed);
 }
 
-bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *place)
+/* Whether two processes have the same code before an address, to which a call returns: so both name it
+ * alike. */
+static bool is_same_code(pid_t self, pid_t process, const void *place)
 {
 	char code[2][16];
 	uintptr_t address = (uintptr_t)place;
@@ -83,21 +123,63 @@ bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *place)
 		memcmp(code[0], code[1], sizeof *code) == 0;
 }
 
-const void *thrum__adapt_waits_in(pid_t self, pid_t process)
+struct place thrum__adapt_waits_in(pid_t self, pid_t process, uint32_t tid)
 {
 	struct waiting theirs;
-	uint64_t ran = thrum__adapt_process_ran(process, 0);
+	uint64_t ran = thrum__adapt_process_ran(process, tid);
 
+	tid = tid ? tid : (uint32_t)process;
 	if (!ran ||
-		!thrum__adapt_process_copy(process, (uintptr_t)&waiting, &theirs, sizeof theirs) ||
-		theirs.tid != (uint32_t)process || !theirs.caller ||
-		!thrum__adapt_is_same_code(self, process, (const void *)theirs.caller) ||
-		thrum__adapt_process_ran(process, 0) != ran)
-		return NULL;
-	return (const void *)theirs.caller;
+		!thrum__adapt_process_copy(process, (uintptr_t)&waiting[tid % WAITINGS], &theirs,
+			sizeof theirs) ||
+		theirs.tid != tid || !theirs.caller ||
+		!is_same_code(self, process, (const void *)theirs.caller) ||
+		thrum__adapt_process_ran(process, tid) != ran)
+		return (struct place){NULL, NULL};
+	return (struct place){(const void *)theirs.caller,
+		theirs.above && is_same_code(self, process, (const void *)theirs.above)
+			? (const void *)theirs.above
+			: NULL};
 }
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
+
+/* The wait during which a signal's handler runs; NULL: none, or nothing is recorded of it. */
+static const struct told_wait *interrupted(void)
+{
+	const struct told_wait *wait = paused.count > 0 ? &paused.waits[paused.count - 1] : NULL;
+
+	return wait && wait->source ? wait : NULL;
+}
+
+static void pause_wait(struct wait *wait, struct thrum_tag *reason)
+{
+	thrum__adapt_pause(&wait->pause, reason);
+	wait->pause.is_wait = true;
+	if (reason && paused.all[paused.count - 1] == &wait->pause)
+		paused.waits[paused.count - 1] = (struct told_wait){wait->task, wait->source,
+			wait->caller};
+}
+
+static void record_wait(const void *caller, thrum_task task, thrum_task source)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_event_site(caller), task, source);
+}
+
+/* A handler begins to wait: the wait that it interrupted can't end before. */
+static void put_off(const struct told_wait *wait)
+{
+	if (UNLIKELY(wait != NULL))
+		thrum_task_read(wait->task, wait->source);
+}
+
+/* The handler's wait is over. */
+static void take_up(const struct told_wait *wait)
+{
+	if (UNLIKELY(wait != NULL))
+		record_wait(wait->caller, wait->task, wait->source);
+}
 
 static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *reason)
 {
@@ -106,13 +188,13 @@ static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *re
 
 	wait->task = thrum_task_current();
 	wait->source = source;
+	put_off(interrupted());
 	note_place(wait->caller);
 	hear_news(self);
 	if (self)
 		atomic_store_explicit(&self->waited, source, memory_order_relaxed);
-	if (THRUM__ON(THRUM__BIT_WAITS))
-		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, reason);
+	record_wait(wait->caller, wait->task, wait->source);
+	pause_wait(wait, reason);
 }
 
 static void begin_wait(struct wait *wait, struct object *object, const void *address,
@@ -135,8 +217,7 @@ static void begin_wait(struct wait *wait, struct object *object, const void *add
 	if (speaks)
 		tell_wait(wait, atomic_load(&object->task), reason);
 	else
-		thrum__adapt_pause(&wait->pause, NULL);
-	wait->pause.is_wait = true;
+		pause_wait(wait, NULL);
 }
 
 void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
@@ -179,15 +260,14 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 {
 	struct thread *self = thrum__adapt_thread();
 
+	put_off(interrupted());
 	note_place(wait->caller);
 	if (!wait->is_sleep)
 		hear_news(self);
 	if (self)
 		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
-	if (THRUM__ON(THRUM__BIT_WAITS))
-		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, reason);
-	wait->pause.is_wait = true;
+	record_wait(wait->caller, wait->task, wait->source);
+	pause_wait(wait, reason);
 }
 
 void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
@@ -210,7 +290,6 @@ void thrum__adapt_wait_again(struct wait *wait, bool is_inside)
 		return;
 	thrum__adapt_go_on(&wait->pause);
 	tell_wait(wait, wait->source, is_inside ? THRUM_BLOCKED : &thrum__adapt_outside);
-	wait->pause.is_wait = true;
 }
 
 /* got: the task has what it waited for. */
@@ -231,8 +310,11 @@ static void end_wait(struct wait *wait, bool got)
 		thrum_task_resolve(wait->source);
 	for (unsigned i = 0; i < wait->also_count; i++)
 		thrum_task_resolve(wait->also[i]);
-	if ((!got || !wait->is_lock) && !wait->pause.is_untold)
+	if (wait->pause.is_untold)
+		return;
+	if (!got || !wait->is_lock)
 		thrum_task_read(wait->task, wait->source);
+	take_up(interrupted());
 }
 
 void thrum__adapt_wait_end(struct wait *wait)
@@ -273,6 +355,8 @@ static void name_handler(const struct object *object, const void *lock, uint32_t
 	errno = error;
 }
 
+#define ELSEWHERE UINT32_MAX /* the parent's thread */
+
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed)
 {
@@ -280,6 +364,8 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 		*wait = (struct wait){.pause.is_over = true, .address = lock, .caller = caller};
 		return;
 	}
+	if (thrum__adapt_is_forker(tid) && thrum__adapt_is_shared(lock, noun))
+		tid = ELSEWHERE;
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
 	struct object *object = thrum__adapt_forked_lock(lock, noun, tid);
@@ -295,7 +381,10 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 	}
 	if (!object)
 		atomic_fetch_sub(watch_of(lock), 1);
-	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
+	if (tid == ELSEWHERE && !is_timed)
+		thrum__adapt_wait_with_others(wait, object, lock, caller);
+	else
+		thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
 	wait->is_lock = wait->is_watched = true;
 }
 
@@ -358,8 +447,8 @@ void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)
 
 static void leave_waits(void)
 {
-	while (UNLIKELY(current != NULL)) {
-		struct pause *pause = current;
+	while (UNLIKELY(paused.count > 0)) {
+		struct pause *pause = paused.all[--paused.count];
 
 		if (pause->is_wait)
 			end_wait((struct wait *)pause, false);

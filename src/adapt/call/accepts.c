@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "adapt/call/call.h"
+#include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 REAL(poll)

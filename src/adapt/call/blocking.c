@@ -48,9 +48,10 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define GETS(name, parameters, arguments, size, parts, count) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define ACCEPTS(name, parameters, arguments) REAL(name)
-#define RECEIVES(name, parameters, arguments, first) REAL(name)
+#define RECEIVES(name, parameters, arguments, first, peer, length) REAL(name)
 #define PUTS(name, parameters, arguments, size, parts, count) REAL(name)
-#define WRITES(type, name, parameters, arguments, flags, size, exact, rights) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, exact, rights, peer, length) \
+	REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
 #include "adapt/call/blocking.def"
@@ -67,8 +68,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
-#define ROOM 4096 /* at least, at a descriptor that can be written to */
-#define NOWAIT 8  /* RWF_NOWAIT, which not every C library has */
+#define ROOM LARGE /* at least, at a descriptor that can be written to */
 
 static bool would_read(int fd, int flags)
 {
@@ -84,8 +84,11 @@ static int flags_for(size_t size)
 
 static bool would_write(int fd, int flags, size_t size)
 {
-	return size > 0 && !(flags & MSG_DONTWAIT) &&
-		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+	if (flags & MSG_DONTWAIT) {
+		thrum__adapt_descriptor_learn(fd); /* who sends is noted all the same */
+		return false;
+	}
+	return size > 0 && thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
 }
 
 static size_t size_of(const struct iovec *parts, int count)
@@ -97,10 +100,17 @@ static size_t size_of(const struct iovec *parts, int count)
 	return size;
 }
 
+/* Whether a program may have something at an address: not in the first page, nor in the kernel's half. A call
+ * fails if it gets such a one. */
+static bool may_be_at(const void *address)
+{
+	return (intptr_t)address >= 4096;
+}
+
 /* Whether a message carries descriptors: those who get them may use any pipe. */
 static bool has_rights(const struct msghdr *message)
 {
-	if (!message || !is_chosen(ADAPTER_BLOCK))
+	if (!may_be_at(message) || !is_chosen(ADAPTER_BLOCK))
 		return false;
 	struct msghdr copy = *message;
 
@@ -137,11 +147,12 @@ static bool may_cancel(void)
 }
 
 /* Starts the recording of a program that waits for a pipe which others have an end of, too: they may never
- * write to it, nor close it. Returns whether a call may have to wait, and is recorded. */
-static NOINLINE bool starts_pipe(int fd, bool writes)
+ * write to it, nor close it, nor read so much. Returns whether a call may have to wait, and is recorded. */
+static NOINLINE bool starts_pipe(int fd, bool writes, size_t size)
 {
 	if (is_chosen(ADAPTER_BLOCK) && thrum__adapt_pipe_is_shared(fd, writes) &&
-		thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN))
+		(thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN) ||
+			(writes && thrum__adapt_lacks_room(fd, size))))
 		thrum__adapt_start();
 	return may_wait(fd);
 }
@@ -168,15 +179,9 @@ static bool is_interrupted(pid_t process, int options)
  * recorded. */
 static NOINLINE bool begins_child(int fd, bool writes)
 {
+	thrum__adapt_user_note(fd);
 	return (unsigned)fd < DESCRIPTORS &&
 		thrum__adapt_fork_waits(fd, writes ? POLLOUT : POLLIN) && may_wait(fd);
-}
-
-static int64_t ns_of(const struct timespec *time)
-{
-	int64_t seconds = time->tv_sec;
-
-	return (seconds < INT32_MAX ? seconds : INT32_MAX) * 1000000000 + time->tv_nsec;
 }
 
 static inline bool sleeps(int64_t ns)
@@ -184,9 +189,10 @@ static inline bool sleeps(int64_t ns)
 	return is_on(ADAPTER_BLOCK) || (is_fresh(ADAPTER_BLOCK) && thrum__adapt_fork_sleeps(ns));
 }
 
-static inline bool may_wait_for(int fd, bool writes)
+/* size: of a write, if it is known. */
+static inline bool may_wait_for(int fd, bool writes, size_t size)
 {
-	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes)) ||
+	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes, size)) ||
 		(is_fresh(ADAPTER_BLOCK) && begins_child(fd, writes));
 }
 
@@ -211,63 +217,15 @@ static bool waits_for_stream(FILE *stream)
 	fd = fileno(stream);
 	errno = error; /* it fails for a stream that has no descriptor */
 	thrum__adapt_stream_reads(stream, fd);
-	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
+	return fd >= 0 && may_wait_for(fd, false, 0) && thrum__adapt_would_wait(fd, POLLIN);
 #else
 	return false;
 #endif
 }
 
-/* ---- Waiting --------------------------------------------------------------------------------- */
-
-/* Whether the program itself has the other end: then the thread waits for it. */
-static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
-{
-	bool writes = is_writing(side);
-	int error = errno;
-	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
-
-	if (object)
-		thrum__adapt_wait_pipe(blocked, object,
-			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
-			writes ? &thrum__adapt_outside : thrum__adapt_handler_reason());
-	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, side);
-
-	if (object && !is_own)
-		thrum__adapt_wait_end(blocked);
-	errno = error;
-	return is_own;
-}
-
-/* It may well wait for ever: for a request, a line, a connection. */
-static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
-{
-	if (begin_pipe(blocked, caller, fd, SIDE_READS))
-		return;
-	bool receives = is_socket(fd), is_queued = receives && thrum__adapt_accept_is_due(fd);
-
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd,
-		receives && !is_queued ? SIDE_RECEIVES : SIDE_READS, caller);
-	if (is_queued)
-		thrum__adapt_accept_wait(blocked, verb, fd);
-	else if (thrum__adapt_is_timer(fd))
-		thrum__adapt_rearm_wait(blocked, fd, caller);
-	else if (!receives)
-		thrum__adapt_signals_wait(blocked, fd, caller);
-}
-
-/* Somebody outside has to act, so that it ends. */
-static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
-{
-	char label[CALL_MAX];
-
-	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
-	thrum__adapt_put_file(label, verb, fd);
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
-}
-
 static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
 {
-	begin_read(blocked, caller, "read from", fileno(stream));
+	thrum__adapt_begin_read(blocked, caller, "read from", fileno(stream));
 }
 
 /* The descriptor + 1 to which this thread tried to write last, if that would wait. */
@@ -276,79 +234,6 @@ static __thread int tried __attribute__((tls_model("initial-exec")));
 static enum side side_of(int fd)
 {
 	return tried == fd + 1 ? SIDE_TRIED : SIDE_WRITES;
-}
-
-static void begin_write(struct wait *blocked, const void *caller, int fd, enum side side)
-{
-	if (begin_pipe(blocked, caller, fd, side))
-		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
-}
-
-static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer,
-	socklen_t length)
-{
-	char label[16 + ADDRESS_MAX] = "connect to ", address[ADDRESS_MAX] = "its peer";
-	int error = errno;
-
-	strcat(label, thrum__adapt_put_address(address, peer));
-	errno = error;
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
-	thrum_task accepter = peer ? thrum__adapt_accepter(peer, length) : THRUM_TASK_NONE;
-
-	if (accepter)
-		thrum_task_wait(blocked->source, accepter);
-}
-
-static void begin_lookup(struct wait *blocked, const void *caller, const char *name)
-{
-	char label[CALL_MAX] = "look up ";
-
-	strncat(label, name, sizeof label - sizeof "look up ");
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
-}
-
-/* For one child, for any (-1), or for one that isn't known. Returns whether a handler ended the call. */
-static bool begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
-{
-	char label[CALL_MAX] = "a child process";
-
-	if (process > 0)
-		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1,
-		thrum__adapt_spawns_at(caller));
-	/* Nothing but the child's end wakes one who looks. */
-	return (process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)) &&
-		thrum__adapt_child_wait(blocked, label, process);
-}
-
-static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
-{
-	int64_t ns = ns_of(time);
-	uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
-	char label[CALL_MAX] = "sleep ", *end;
-
-	/* All labels look alike, so that they make one group: "sleep 0.250 ms". */
-	end = thrum__adapt_put_number(label + strlen(label), us / 1000);
-	*end++ = '.';
-	for (uint64_t digit = 100; digit > 0; digit /= 10)
-		*end++ = (char)('0' + us / digit % 10);
-	strcpy(end, " ms");
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns > 0 ? ns : 0, caller);
-}
-
-static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,
-	const struct timespec *time)
-{
-	struct timespec now = {0}, rest = *time;
-	int error = errno;
-
-	if (flags & TIMER_ABSTIME && clock_gettime(clock, &now) == 0) {
-		rest.tv_sec -= now.tv_sec;
-		rest.tv_nsec -= now.tv_nsec;
-	}
-	errno = error;
-	begin_sleep(blocked, caller, &rest);
 }
 
 /* ---- The stand-ins of the table --------------------------------------------------------------- */
@@ -371,7 +256,7 @@ static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_
 \
 		if (LIKELY(!(waits))) \
 			return real_##name(caller) arguments; \
-		return wait_in_##name(caller, LIST arguments); \
+		return wait_in_##name(CHAIN, LIST arguments); \
 	}
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) \
 	WAIT_IN(type, name, parameters, arguments, begin) \
@@ -387,10 +272,10 @@ static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_
 		if (!(is_refused)) \
 			return result; \
 		errno = error; \
-		return wait_in_##name(caller, LIST arguments); \
+		return wait_in_##name(CHAIN, LIST arguments); \
 	}
-/* Tells who takes from a pipe of the program, or from another process. */
-static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
+/* Tells who takes from a pipe of the program, or from another process. is_noted: that is told already. */
+static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void *caller)
 {
 	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
 		thrum__adapt_pipe_read(fd);
@@ -398,10 +283,17 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 	}
 	if (is_socket(fd) && result > 0) {
 		thrum__adapt_reader_note(fd, caller);
-		thrum__adapt_socket_receive(fd);
+		thrum__adapt_user_note(fd);
+		if (!is_noted)
+			thrum__adapt_socket_receive(fd);
 	}
 	hear_news(thrum__adapt_self);
 	return result;
+}
+
+static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
+{
+	return note_got(fd, result, false, caller);
 }
 
 /* The same for a read that may be from an eventfd, which gives a number. */
@@ -438,7 +330,7 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 		ssize_t result = -1; \
 		int error = errno; \
 \
-		begin_read(&blocked, caller, "read from", fd); \
+		thrum__adapt_begin_read(&blocked, caller, "read from", fd); \
 		while (blocked.is_ready && (result = get_quickly(fd, size, parts, count)) < 0 && \
 			errno == EAGAIN) \
 			thrum__adapt_own_wait(&blocked, fd, SIDE_READS); \
@@ -449,8 +341,6 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 	{ \
 		bool waits; \
 \
-		if (LIKELY(!may_wait_for(fd, false))) \
-			return real_##name(caller) arguments; \
 		if (UNLIKELY(is_of_pipe(fd))) { \
 			int error = errno; \
 			ssize_t result = get_quickly(fd, size, parts, count); \
@@ -471,7 +361,8 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 	} \
 	static NOINLINE ssize_t take_by_##name(const void *caller, LIST parameters) \
 	{ \
-		ssize_t result = get_##name(caller, LIST arguments); \
+		ssize_t result = may_wait_for(fd, false, 0) ? get_##name(caller, LIST arguments) \
+							    : real_##name(caller) arguments; \
 \
 		thrum__adapt_tokens_took(fd, result, caller); \
 		return result; \
@@ -481,28 +372,40 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 		const void *caller = CALLER; \
 \
 		if (UNLIKELY(is_of_tokens(fd))) \
-			return take_by_##name(caller, LIST arguments); \
-		return get_##name(caller, LIST arguments); \
+			return take_by_##name(CHAIN, LIST arguments); \
+		if (LIKELY(!may_wait_for(fd, false, 0))) \
+			return real_##name(caller) arguments; \
+		return get_##name(CHAIN, LIST arguments); \
 	}
 #define READS(type, name, parameters, arguments, flags, verb) \
-	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \
+	WAIT_IN(type, name, parameters, arguments, \
+		thrum__adapt_begin_read(&blocked, caller, verb, fd)) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
 \
-		if (LIKELY(!may_wait_for(fd, false))) \
+		if (LIKELY(!may_wait_for(fd, false, 0))) \
 			return real_##name(caller) arguments; \
+		caller = CHAIN; \
 		return (type)note_read(fd, \
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
 					      : real_##name(caller) arguments, \
 			caller); \
 	}
+/* A fork's child may accept before it records. */
+static inline int note_owner(int made)
+{
+	if (made >= 0)
+		thrum__adapt_user_accepted(made);
+	return made;
+}
+
 /* It may wait before it finds that there is no free descriptor. */
 static inline int note_accepted(int made, const void *caller)
 {
 	thrum__adapt_accept_over();
 	if (made >= 0) {
-		thrum__adapt_limit_made(made, caller);
+		thrum__adapt_limit_made(note_owner(made), caller);
 		leave_limit();
 		thrum__adapt_connection_accepted(made, caller);
 	} else if (errno == EMFILE || errno == ENFILE) {
@@ -512,44 +415,58 @@ static inline int note_accepted(int made, const void *caller)
 }
 
 #define ACCEPTS(name, parameters, arguments) \
-	WAIT_IN(int, name, parameters, arguments, begin_read(&blocked, caller, "accept from", fd)) \
+	WAIT_IN(int, name, parameters, arguments, \
+		thrum__adapt_begin_read(&blocked, caller, "accept from", fd)) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
 \
 		thrum__adapt_watch_accepts(fd, caller); \
-		if (LIKELY(!may_wait_for(fd, false))) \
-			return real_##name(caller) arguments; \
+		if (LIKELY(!may_wait_for(fd, false, 0))) \
+			return note_owner(real_##name(caller) arguments); \
 		thrum__adapt_accepts(fd); \
 \
-		int made = would_read(fd, 0) ? wait_in_##name(caller, LIST arguments) \
+		int made = would_read(fd, 0) ? wait_in_##name(CHAIN, LIST arguments) \
 					     : real_##name(caller) arguments; \
 \
 		return note_accepted((int)note_read(fd, made, caller), caller); \
 	}
-#define RECEIVES(name, parameters, arguments, first) \
+/* The same for a call that tells who sent it; NULL: it doesn't. size: as the caller has room for it. */
+static inline ssize_t note_received(int fd, ssize_t result, const struct sockaddr *peer,
+	socklen_t size, const void *caller)
+{
+	bool is_noted = may_be_at(peer) && result >= 0 && is_socket(fd) &&
+		thrum__adapt_datagram(fd, true, peer, size);
+
+	return note_got(fd, result, is_noted, caller);
+}
+#define RECEIVES(name, parameters, arguments, first, peer, length) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
-		begin_read(&blocked, caller, "receive from", fd)) \
+		thrum__adapt_begin_read(&blocked, caller, "receive from", fd)) \
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (LIKELY(!may_wait_for(fd, false))) \
+		if (LIKELY(!may_wait_for(fd, false, 0))) \
 			return real_##name(caller) arguments; \
+		caller = CHAIN; \
+		socklen_t size_before = length; \
+\
 		/* Where it waits for more, the first would take only a part of that. */ \
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd) && may_block(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
 			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
-				return note_read(fd, result, caller); \
+				return note_received(fd, result, peer, size_before, caller); \
 			errno = error; \
 		} \
-		return note_read(fd, \
-			would_read(fd, flags | MSG_WAITALL) \
-				? wait_in_##name(caller, LIST arguments) \
-				: real_##name(caller) arguments, \
-			caller); \
+\
+		ssize_t result = would_read(fd, flags | MSG_WAITALL) \
+			? wait_in_##name(caller, LIST arguments) \
+			: real_##name(caller) arguments; \
+\
+		return note_received(fd, result, peer, size_before, caller); \
 	}
 
 /* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
@@ -558,8 +475,10 @@ static bool note_write(int fd, size_t size, const void *caller)
 {
 	bool is_sure;
 
-	if (is_socket(fd))
+	if (is_socket(fd)) {
+		thrum__adapt_user_note(fd);
 		thrum__adapt_socket_send(fd);
+	}
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);
@@ -604,8 +523,19 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 }
 
 #define PUTS(name, parameters, arguments, size, parts, count) \
-	WAIT_IN(ssize_t, name, parameters, arguments, \
-		begin_write(&blocked, caller, fd, side_of(fd))) \
+	static NOINLINE ssize_t wait_in_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait blocked __attribute__((cleanup(thrum__adapt_wait_end))); \
+		const struct iovec *all = parts; \
+		int error = errno; \
+		bool is_large = (count) == 1 && thrum__adapt_is_large(fd, all->iov_len); \
+\
+		errno = error; \
+		thrum__adapt_begin_write(&blocked, caller, fd, side_of(fd)); \
+		return is_large ? thrum__adapt_write_large(&blocked, fd, all->iov_base, \
+					  all->iov_len, caller) \
+				: real_##name(caller) arguments; \
+	} \
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -613,8 +543,9 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 \
 		if (UNLIKELY(is_of_tokens(fd))) \
 			thrum__adapt_tokens_gives(fd, size); \
-		if (LIKELY(!may_wait_for(fd, true))) \
+		if (LIKELY(!may_wait_for(fd, true, size))) \
 			return real_##name(caller) arguments; \
+		caller = CHAIN; \
 		size_t all = size; \
 		bool waits = would_write(fd, 0, all), is_noted = note_write(fd, all, caller); \
 \
@@ -630,23 +561,34 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 			      : real_##name(caller) arguments, \
 			all, caller); \
 	}
-#define WRITES(type, name, parameters, arguments, flags, size, exact, rights) \
-	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd, SIDE_WRITES)) \
+/* Notes a datagram for an address; NULL: it has none. Returns whether that has to be tried again after the
+ * call, which gives the socket a port. */
+static inline bool note_sent(int fd, ssize_t result, const struct sockaddr *peer, socklen_t length)
+{
+	return may_be_at(peer) && result >= 0 && is_socket(fd) &&
+		!thrum__adapt_datagram(fd, false, peer, length);
+}
+#define WRITES(type, name, parameters, arguments, flags, size, exact, rights, peer, length) \
+	WAIT_IN(type, name, parameters, arguments, \
+		thrum__adapt_begin_write(&blocked, caller, fd, SIDE_WRITES)) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
 \
 		if (rights) \
 			thrum__adapt_pipes_shared(); \
-		if (LIKELY(!may_wait_for(fd, true))) \
+		if (LIKELY(!may_wait_for(fd, true, size))) \
 			return real_##name(caller) arguments; \
+		caller = CHAIN; \
 		size_t all = size; \
 		bool waits = would_write(fd, flags, all), is_noted = note_write(fd, all, caller); \
+		bool is_late = note_sent(fd, 1, peer, length); \
+		ssize_t result = waits ? wait_in_##name(caller, LIST arguments) \
+				       : real_##name(caller) arguments; \
 \
-		return (type)note_written(fd, is_noted, \
-			waits ? wait_in_##name(caller, LIST arguments) \
-			      : real_##name(caller) arguments, \
-			(exact) ? all : SIZE_MAX, caller); \
+		if (UNLIKELY(is_late)) \
+			note_sent(fd, result, peer, length); \
+		return (type)note_written(fd, is_noted, result, (exact) ? all : SIZE_MAX, caller); \
 	}
 
 /* Calls that wait for a child, but can't try first. */
@@ -670,7 +612,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 
 #define REAPS(name, parameters, arguments, first) \
 	WAIT_IN(pid_t, name, parameters, arguments, \
-		if (begin_child(&blocked, caller, process, options)) return -1) \
+		if (thrum__adapt_begin_child(&blocked, caller, process, options)) return -1) \
 	STAND_IN pid_t name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -697,5 +639,8 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 /* The C library's reads unseen. */
 STAND_IN int eventfd_read(int fd, eventfd_t *value)
 {
-	return get_read(CALLER, fd, value, sizeof *value) == sizeof *value ? 0 : -1;
+	ssize_t got = may_wait_for(fd, false, 0) ? get_read(CHAIN, fd, value, sizeof *value)
+						 : real_read(CALLER)(fd, value, sizeof *value);
+
+	return got == sizeof *value ? 0 : -1;
 }

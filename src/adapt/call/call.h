@@ -3,10 +3,13 @@
  * call/: calls of the C library that wait for the outside, and those that make descriptors.
  *
  *   blocking.def blocking.c         calls that wait for something outside
+ *   begin.c                         their waits
+ *   large_writes.c                  writes of more than a pipe has room for
  *   loop.def loop.c                 loops that wait for descriptors
  *   signals.c                       calls that wait for a signal
  *   accepts.c                       connections that nobody accepts
  *   open.c                          FIFOs that are opened
+ *   lock_file.c                     files that are locks
  *   control.c                       fcntl() and ioctl()
  *   descriptors.def descriptors.c   calls that make and close descriptors
  */
@@ -14,6 +17,41 @@
 #define ADAPT_CALL_H
 
 #include "adapt/look/look.h"
+
+/* ---- begin.c: the calling thread begins to wait, until thrum__adapt_wait_end ---- */
+
+/* It reads from a descriptor; the verb begins the name of what it waits for. */
+void thrum__adapt_begin_read(struct wait *, const void *caller, const char *verb, int fd);
+void thrum__adapt_begin_write(struct wait *, const void *caller, int fd, enum side);
+/* Somebody outside does something with a descriptor, and ends it. */
+void thrum__adapt_begin_request(struct wait *, const void *caller, const char *verb, int fd);
+/* It connects to a peer, or NULL if that isn't known. Keeps errno. */
+void thrum__adapt_begin_connect(struct wait *, const void *caller, const struct sockaddr *peer,
+	socklen_t length);
+/* It asks for the address of a host. */
+void thrum__adapt_begin_lookup(struct wait *, const void *caller, const char *name);
+/* It waits for one child, for any (-1), or for one that isn't known (0), with the options of waitpid().
+ * Returns whether a handler ended the call. */
+bool thrum__adapt_begin_child(struct wait *, const void *caller, pid_t process, int options);
+/* It sleeps for a time, or with the flags of clock_nanosleep(). */
+void thrum__adapt_begin_sleep(struct wait *, const void *caller, const struct timespec *);
+void thrum__adapt_begin_clock_sleep(struct wait *, const void *caller, clockid_t, int flags,
+	const struct timespec *);
+/* A time in nanoseconds; what is longer than 68 years counts as that. */
+int64_t thrum__adapt_ns_of(const struct timespec *);
+
+/* ---- large_writes.c ---- */
+
+#define LARGE 4096 /* bytes: a smaller write to a pipe is atomic */
+#define NOWAIT 8   /* RWF_NOWAIT, which not every C library has */
+/* Whether a pipe has no room for so much, and it is more than that. Keeps errno. */
+bool thrum__adapt_lacks_room(int fd, size_t size);
+/* Whether such a write may be made in several calls, so that the thread looks while it waits: to a pipe of
+ * several processes, and no handler may interrupt it. Changes errno. */
+bool thrum__adapt_is_large(int fd, size_t size);
+/* Makes it, in a wait that has begun. Returns and sets errno as write() does. */
+ssize_t thrum__adapt_write_large(struct wait *, int fd, const void *from, size_t size,
+	const void *caller);
 
 /* ---- accepts.c ---- */
 
@@ -50,5 +88,13 @@ void thrum__adapt_signals_wait(struct wait *, int fd, const void *caller);
 
 /* The numbers first … last mean something else from now on. */
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last);
+
+/* ---- lock_file.c ---- */
+
+/* A call has made a file that must not exist before, with this descriptor; or failed with errno (-1). Keeps
+ * errno. Async-signal-safe, unless it begins the recording. */
+void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller);
+/* A call has opened a file that may have existed before, or removed one. Keeps errno. Async-signal-safe. */
+void thrum__adapt_lock_file_used(int folder, const char *path);
 
 #endif

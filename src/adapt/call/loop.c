@@ -7,8 +7,8 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 #define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */

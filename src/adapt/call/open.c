@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * open(): of a FIFO, it waits until another opens the other end. A file that must not exist before is often
- * a lock: see relatives/lock_file.c.
+ * a lock: see call/lock_file.c.
  */
 #define _GNU_SOURCE
 /* They would give functions that are defined here other names. */

@@ -117,6 +117,8 @@ static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t sinc
 	told = is_only_of_children(set)      ? thrum__adapt_children_none(caller)
 		: atomic_load(&waiters) == 1 ? thrum__adapt_sent_taken(set, since, caller)
 					     : THRUM_TASK_NONE;
+	if (!told && atomic_load(&waiters) == 1)
+		told = thrum__adapt_sent_merged(set, caller);
 	if (told)
 		thrum__adapt_wait_instead(wait, told, caller);
 	pthread_setcancelstate(before, NULL);
@@ -128,6 +130,14 @@ static void leave(const uint32_t *others)
 {
 	(void)others;
 	atomic_fetch_sub(&waiters, 1);
+}
+
+/* Returns the result of a call that takes a signal. */
+static int took(int result)
+{
+	if (result > 0)
+		thrum__adapt_sent_took(result);
+	return result;
 }
 
 /* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. is_endless: a
@@ -146,7 +156,10 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless
 	int error = errno, result;
 	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
 	bool is_watched = is_only_of_children(set) ? !thrum__adapt_has_handlers()
-						   : is_endless && !goes_on && may_be_taken(set);
+						   : !goes_on &&
+			((is_endless && may_be_taken(set)) ||
+				((is_endless || !thrum__adapt_has_handlers()) &&
+					thrum__adapt_sent_is_merged(set)));
 	int64_t since = (int64_t)thrum__port_monotonic();
 
 	thrum__adapt_look_before(&looking);
@@ -156,14 +169,14 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless
 
 		result = sigtimedwait(set, told, &pause);
 		if (result >= 0 || errno != EAGAIN)
-			return result;
+			return took(result);
 		goes_on = goes_on && thrum__adapt_look(&looking);
 		is_watched = is_watched && look_for_signal(&blocked, set, since, caller);
 		errno = error;
 		if (is_watched && !goes_on && looking.pause < LOOK_LAST)
 			looking.pause *= 2;
 	}
-	return real_sigwaitinfo(caller)(set, told);
+	return took(real_sigwaitinfo(caller)(set, told));
 }
 
 /* Whether a descriptor is a signalfd by which the thread is told of children that end. */
@@ -206,7 +219,7 @@ void thrum__adapt_signals_wait(struct wait *blocked, int fd, const void *caller)
 STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
 {
 	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
-		return real_sigwaitinfo(CALLER)(set, told);
+		return took(real_sigwaitinfo(CALLER)(set, told));
 	return wait_for_signal(set, told, false, CALLER);
 }
 
@@ -215,8 +228,12 @@ STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
 {
 	int error = errno, result;
 
-	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
-		return real_sigwait(CALLER)(set, number);
+	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins()) {
+		result = real_sigwait(CALLER)(set, number);
+		if (result == 0)
+			took(*number);
+		return result;
+	}
 	do
 		result = wait_for_signal(set, NULL, true, CALLER);
 	while (result < 0 && errno == EINTR);
@@ -289,10 +306,19 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 	return real_sigsuspend(caller)(mask);
 }
 
+/* Starts the recording of a program that waits for the end of a child after the last one. */
+static void begin_if_gone(const sigset_t *mask)
+{
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
+		thrum__adapt_sent_is_gone(mask))
+		thrum__adapt_start();
+}
+
 STAND_IN int sigsuspend(const sigset_t *mask)
 {
 	int result;
 
+	begin_if_gone(mask);
 	if (starts((thrum__adapt_takes_children(false) && is_held_back(mask)) ||
 		    (is_chosen(ADAPTER_BLOCK) && is_handler_late(mask)))) {
 		result = wait_for_handler(mask, CALLER);
@@ -308,6 +334,7 @@ STAND_IN int sigsuspend(const sigset_t *mask)
 /* Waits as pause() does with this mask, while all signals are held back. */
 static int pause_with(const sigset_t *mask, const void *caller)
 {
+	begin_if_gone(mask);
 	if (!records_wait(ADAPTER_BLOCK) && !begins()) {
 		thrum__adapt_sent_begin();
 		int result = real_sigsuspend(caller)(mask);

@@ -35,6 +35,8 @@ static bool is_blocking(int fd)
 
 void thrum__adapt_connects(int fd, const struct sockaddr *peer, socklen_t size)
 {
+	if (is_socket(fd))
+		thrum__adapt_socket_connects(fd);
 	if ((unsigned)fd >= DESCRIPTORS || !peer || !thrum__adapt_is_here(peer))
 		return;
 	atomic_store(&addresses[fd], thrum__adapt_address_hash(peer, size));

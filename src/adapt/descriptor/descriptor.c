@@ -35,6 +35,11 @@ static int option_of(int socket, int option)
 	return getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
 }
 
+static bool is_inet(int domain)
+{
+	return domain == AF_INET || domain == AF_INET6;
+}
+
 static int sort_of(int fd)
 {
 	struct stat status;
@@ -47,7 +52,8 @@ static int sort_of(int fd)
 	sort = is_blocking(fd) ? DESCRIPTOR_SLOW : DESCRIPTOR_QUICK;
 	int type = S_ISSOCK(status.st_mode) ? option_of(fd, SO_TYPE) : 0;
 
-	if (type == SOCK_STREAM || type == SOCK_SEQPACKET)
+	if (type == SOCK_STREAM || type == SOCK_SEQPACKET ||
+		(type == SOCK_DGRAM && is_inet(option_of(fd, SO_DOMAIN))))
 		sort |= DESCRIPTOR_SOCKET;
 	if (S_ISSOCK(status.st_mode) && sort & DESCRIPTOR_SLOW && option_of(fd, SO_RCVLOWAT) > 1)
 		sort |= DESCRIPTOR_LOW;
@@ -94,13 +100,16 @@ bool thrum__adapt_would_wait(int fd, short events)
 	return waits;
 }
 
+void thrum__adapt_descriptor_learn(int fd)
+{
+	if (!(atomic_load(&thrum__adapt_descriptors[fd]) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
+		thrum__adapt_would_wait(fd, 0);
+}
+
 bool thrum__adapt_waits_for_more(int fd)
 {
-	_Atomic uint8_t *known = &thrum__adapt_descriptors[fd];
-
-	if (!(atomic_load(known) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
-		thrum__adapt_would_wait(fd, 0);
-	return atomic_load(known) & DESCRIPTOR_LOW;
+	thrum__adapt_descriptor_learn(fd);
+	return atomic_load(&thrum__adapt_descriptors[fd]) & DESCRIPTOR_LOW;
 }
 
 void thrum__adapt_descriptor_changes(int fd)

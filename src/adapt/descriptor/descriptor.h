@@ -5,6 +5,9 @@
  *   descriptor.c   whether a call that uses one may wait, and their names
  *   pipes.c        pipes whose both ends the program has
  *   sockets.c      messages to other processes of the machine
+ *   datagrams.c    the same of sockets that aren't connected
+ *   tcp_peers.c    who has the other end of a TCP connection
+ *   users.c        which of them the process has used
  *   streams.c      lines that streams of the C library have read
  *   timers.c       who armed timers
  *   unsent.c       writes that fell short
@@ -86,6 +89,9 @@ static inline bool is_of_tokens(int fd)
  * may have to wait for. Keeps errno. */
 bool thrum__adapt_would_wait(int fd, short events);
 
+/* Finds out what a descriptor is, unless that is known. Keeps errno. */
+void thrum__adapt_descriptor_learn(int fd);
+
 /* Whether a call that receives may wait though there is something. Keeps errno. */
 bool thrum__adapt_waits_for_more(int fd);
 
@@ -159,6 +165,11 @@ uint64_t thrum__adapt_pipe_turn(int fd);
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether this process wrote to the pipe that has or had this inode. */
 bool thrum__adapt_pipe_was_written(uint64_t inode);
+/* Whether the calling thread has written to the pipe by this descriptor, and no other thread of this
+ * process, as far as is known. */
+bool thrum__adapt_pipe_is_of_self(int fd);
+/* Whether there is such a pipe from which others alone can read. */
+bool thrum__adapt_feeds_others(void);
 /* Whether it has a pipe from which it may read, as others write, and never did. */
 bool thrum__adapt_has_unread(void);
 /* Whether something was read from the pipe by this descriptor. */
@@ -216,7 +227,7 @@ void thrum__adapt_tokens_end(int fd);
  * descriptors that are DESCRIPTOR_TOKENS. */
 void thrum__adapt_tokens_took(int fd, ssize_t size, const void *caller);
 void thrum__adapt_tokens_gives(int fd, size_t size);
-/* The key of the tokens' semaphore, as in base/sets.h. For any descriptor; 0: there is none. */
+/* The key of the tokens' semaphore, as in shared/sets.h. For any descriptor; 0: there is none. */
 uint64_t thrum__adapt_tokens_key(int fd);
 
 /* ---- sockets.c ---- */
@@ -231,6 +242,8 @@ uint64_t thrum__adapt_tokens_key(int fd);
 void thrum__adapt_socket_send(int fd);
 /* It has received; or, while its lane is suspended, it waits for what comes next. */
 void thrum__adapt_socket_receive(int fd);
+/* Whether both ends are on this machine, as far as is known. */
+bool thrum__adapt_socket_is_here(int fd);
 /* Whether a message went over it. */
 bool thrum__adapt_socket_is_known(int fd);
 /* The running task waits for what comes next. */
@@ -264,6 +277,38 @@ enum limit thrum__adapt_socket_limit(int fd, bool writes);
 bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
+/* It is about to be connected, perhaps to another address. */
+void thrum__adapt_socket_connects(int fd);
+/* A datagram came from that address, or is about to go there. Returns whether it is noted: not if the address
+ * is none of this machine's loopback, or the socket is connected, or has no port yet. */
+bool thrum__adapt_datagram(int fd, bool receives, const struct sockaddr *, socklen_t size);
+
+/* A socket that asks the kernel about sockets, to be closed at once; or negative. */
+int thrum__adapt_open_diag(void);
+
+/* ---- tcp_peers.c ---- */
+
+/* Finds the inode of the other end of a TCP connection, whichever process has it. Returns false if it isn't
+ * on this machine, if nobody has accepted it yet, or if the kernel doesn't tell. May change errno. */
+bool thrum__adapt_tcp_other(int fd, uint64_t *inode);
+
+/* ---- users.c ---- */
+
+/* This process has used a descriptor, or is about to. For any descriptor; async-signal-safe, as all here. */
+void thrum__adapt_user_note(int fd);
+/* It has accepted this one, and its uses are noted. */
+void thrum__adapt_user_accepted(int fd);
+/* The descriptor is another one from now on. */
+void thrum__adapt_user_forget(int fd);
+/* In a fork's child: whether its uses are noted. */
+void thrum__adapt_users_left(bool records);
+/* Whether a process, which is a copy of this one, has used a descriptor itself. Changes errno. */
+enum thrum__adapt_use {
+	USE_UNKNOWN,
+	USE_NEVER,    /* nor did its parent before it was forked */
+	USE_ACCEPTED, /* it has only accepted it */
+	USE_SEEN
+} thrum__adapt_user_of(pid_t process, int fd);
 
 /* ---- readers.c ---- */
 
@@ -324,6 +369,9 @@ bool thrum__adapt_stream_has_line(int fd);
 /* How many bytes a stream of a process, a copy of this one, holds back that were written to it, and that are
  * for this pipe or socket; 0: none. Sets *fd to the stream's descriptor. Changes errno. */
 size_t thrum__adapt_stream_holds_back(pid_t process, uint64_t inode, int *fd);
+/* Whether such a process has a stream for a descriptor, and has used it, or that isn't known. Changes
+ * errno. */
+bool thrum__adapt_stream_has(pid_t process, int fd);
 
 /* ---- timers.c ---- */
 
@@ -383,6 +431,8 @@ struct unsent {
 
 /* Such a write, there. Keeps errno. Async-signal-safe. */
 void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller);
+/* A library wrote for the program, which asked for that there. */
+void thrum__adapt_unsent_by(int fd, const void *caller);
 /* A write that was asked for there failed, with nothing sent; NULL: another one was asked for since. */
 void thrum__adapt_unsent_refused(int fd, const void *caller);
 /* A later write took all. Only for descriptors that are full. */
@@ -407,6 +457,8 @@ void thrum__adapt_unsent_left(void);
 
 /* A call made a descriptor, there. */
 void thrum__adapt_limit_made(int fd, const void *maker);
+/* The call that made a descriptor of a copy of this process; NULL: not known. Changes errno. */
+const void *thrum__adapt_limit_maker(pid_t process, int fd);
 /* A call that accepts has failed with errno, as there is no free descriptor. Keeps errno. */
 void thrum__adapt_limit_hit(const void *caller);
 /* There is one again. */

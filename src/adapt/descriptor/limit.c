@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
 
 #define MAKERS 16 /* that are told apart */
@@ -21,6 +22,17 @@ void thrum__adapt_limit_made(int fd, const void *maker)
 {
 	if ((unsigned)fd < DESCRIPTORS)
 		atomic_store_explicit(&makers[fd], maker, memory_order_relaxed);
+}
+
+const void *thrum__adapt_limit_maker(pid_t process, int fd)
+{
+	const void *maker = NULL;
+
+	if ((unsigned)fd >= DESCRIPTORS || !thrum__adapt_process_is_copy(own_pid(), process) ||
+		thrum__adapt_user_of(process, fd) == USE_UNKNOWN ||
+		!thrum__adapt_process_copy(process, (uintptr_t)&makers[fd], &maker, sizeof maker))
+		return NULL;
+	return maker;
 }
 
 /* Finds the call that made most of the open descriptors; NULL: none is known. Sets their number. */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "adapt/base/queues.h"
 #include "adapt/descriptor/descriptor.h"
+#include "adapt/shared/queues.h"
 #include "port/port.h"
 
 #define PIPES 1024u
@@ -32,7 +32,8 @@ struct pipe {
 	_Atomic bool is_told;     /* a write to it was recorded */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
-	_Atomic bool is_written; /* this process wrote to it; stays when it has closed its ends */
+	_Atomic bool is_written;  /* this process wrote to it; stays when it has closed its ends */
+	_Atomic bool has_writers; /* several threads wrote to it, or one that isn't known */
 	/* The threads that read and wrote last, or made it: which should use it again. */
 	_Atomic uint32_t reader, writer;
 	_Atomic uint64_t turn; /* the number of the last write */
@@ -85,6 +86,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].is_written, false);
+		atomic_store(&pipes[n].has_writers, false);
 		atomic_store(&pipes[n].reader, own_tid());
 		atomic_store(&pipes[n].writer, own_tid());
 		atomic_store(&pipes[n].turn, 0);
@@ -111,6 +113,7 @@ static void doubt(struct pipe *pipe)
 	atomic_store(&pipe->may_be_read, true);
 	atomic_store(&pipe->is_used, true);
 	atomic_store(&pipe->is_written, true);
+	atomic_store(&pipe->has_writers, true);
 	atomic_store(&pipe->reader, 0);
 	atomic_store(&pipe->writer, 0);
 }
@@ -213,11 +216,17 @@ static void note_user(_Atomic uint32_t *user)
 void thrum__adapt_pipe_use(int fd)
 {
 	struct pipe *pipe = pipe_of(&writes_to[fd]);
+	uint32_t before;
 
 	if (!pipe)
 		return;
 	atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+	before = atomic_load_explicit(&pipe->writer, memory_order_relaxed);
 	note_user(&pipe->writer);
+	/* The thread that made it counts as one that wrote. */
+	if (!thrum__adapt_self ||
+		atomic_load_explicit(&pipe->writer, memory_order_relaxed) != before)
+		atomic_store_explicit(&pipe->has_writers, true, memory_order_relaxed);
 	atomic_store_explicit(&pipe->turn,
 		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) + 1,
 		memory_order_relaxed);
@@ -259,6 +268,31 @@ bool thrum__adapt_pipe_was_written(uint64_t inode)
 	for (uint32_t i = 0; i < pipes_used() && !was; i++)
 		was = atomic_load(&pipes[i].to_inode) == inode && atomic_load(&pipes[i].is_written);
 	return was;
+}
+
+/* Only threads that are known have numbers here. */
+static bool is_written_by_self(const struct pipe *pipe)
+{
+	return atomic_load(&pipe->is_written) && !atomic_load(&pipe->has_writers) &&
+		atomic_load(&pipe->writer) == own_tid();
+}
+
+bool thrum__adapt_pipe_is_of_self(int fd)
+{
+	const struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&writes_to[fd]) : NULL;
+
+	return pipe && is_written_by_self(pipe) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+bool thrum__adapt_feeds_others(void)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < pipes_used() && !found; i++)
+		found = atomic_load(&pipes[i].ends) == 2 && atomic_load(&pipes[i].is_shared) &&
+			atomic_load(&writes_to[atomic_load(&pipes[i].to)]) == i + 1 &&
+			is_written_by_self(&pipes[i]);
+	return found;
 }
 
 bool thrum__adapt_has_unread(void)
@@ -352,12 +386,14 @@ void thrum__adapt_pipes_left(void)
 
 void thrum__adapt_pipe_shared(int fd)
 {
-	struct pipe *pipe = pipe_of(&reads[fd]);
+	struct pipe *pipe = pipe_of(&reads[fd]), *written = pipe_of(&writes_to[fd]);
 
 	if (pipe)
 		atomic_store(&pipe->may_be_read, true);
+	if (written)
+		atomic_store(&written->has_writers, true);
 	share(pipe);
-	share(pipe_of(&writes_to[fd]));
+	share(written);
 }
 
 void thrum__adapt_pipes_shared(void)

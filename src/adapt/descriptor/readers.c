@@ -27,6 +27,7 @@ void thrum__adapt_reader_put(char *label, int fd)
 	struct thrum__port_module module;
 
 	/* A library reads for whoever has called it. */
-	if (reader && thrum__port_find_module(reader, &module) && !strstr(module.path, ".so"))
+	if (reader && thrum__port_find_module(address_of_caller(reader), &module) &&
+		!strstr(module.path, ".so"))
 		thrum__adapt_label(strchr(label, '\0'), ", read last by", reader);
 }

@@ -27,6 +27,7 @@
 
 #include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
+#include "adapt/descriptor/sockets.h"
 #include "format/format.h"
 #include "port/port.h"
 
@@ -34,11 +35,7 @@
  * yet. */
 static _Atomic uint64_t connections[DESCRIPTORS];
 
-/* One end of a connection. */
-struct end {
-	uint8_t address[16]; /* of IPv6, or an inode */
-	uint16_t port;
-};
+#define BY_ADDRESS 1 /* no number: each datagram has its own address */
 
 enum found {
 	FOUND,
@@ -48,7 +45,7 @@ enum found {
 
 /* ---- Both ends -------------------------------------------------------------------------------- */
 
-static bool take_address(const struct sockaddr *from, struct end *to)
+bool thrum__adapt_socket_take_address(const struct sockaddr *from, struct end *to)
 {
 	const struct sockaddr_in *four = (const void *)from;
 	const struct sockaddr_in6 *six = (const void *)from;
@@ -64,8 +61,7 @@ static bool take_address(const struct sockaddr *from, struct end *to)
 	return from->sa_family == AF_INET || from->sa_family == AF_INET6;
 }
 
-/* Whether it is an address that each machine has for itself. */
-static bool is_loopback(const struct end *end)
+bool thrum__adapt_socket_is_loopback(const struct end *end)
 {
 	static const uint8_t four[13] = {[10] = 0xff, [11] = 0xff, [12] = 127},
 			     six[16] = {[15] = 1};
@@ -82,7 +78,7 @@ struct answer {
 	uint32_t inodes[];
 };
 
-static int open_netlink(void)
+int thrum__adapt_open_diag(void)
 {
 	return thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 					 NETLINK_SOCK_DIAG),
@@ -186,7 +182,7 @@ static uint32_t ask_listeners(int netlink, uint32_t inode)
 
 bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens)
 {
-	int netlink = open_netlink();
+	int netlink = thrum__adapt_open_diag();
 	uint32_t peer = 0;
 
 	*listens = false;
@@ -210,7 +206,7 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	int netlink = open_netlink();
+	int netlink = thrum__adapt_open_diag();
 	enum found found = netlink < 0 ? NEVER : ask_peer(netlink, own, peer);
 
 	if (netlink >= 0)
@@ -269,11 +265,12 @@ static enum found find_ends(int fd, struct end ends[2])
 
 		return find_unix(fd, has_name && !asks_name, asks_name && !has_name, ends);
 	}
-	if (!take_address((struct sockaddr *)&own, &ends[0]) ||
-		!take_address((struct sockaddr *)&peer, &ends[1]))
+	if (!thrum__adapt_socket_take_address((struct sockaddr *)&own, &ends[0]) ||
+		!thrum__adapt_socket_take_address((struct sockaddr *)&peer, &ends[1]))
 		return NEVER;
 	return memcmp(ends[0].address, ends[1].address, sizeof ends[0].address) == 0 ||
-			(is_loopback(&ends[0]) && is_loopback(&ends[1]))
+			(thrum__adapt_socket_is_loopback(&ends[0]) &&
+				thrum__adapt_socket_is_loopback(&ends[1]))
 		? FOUND
 		: NEVER;
 }
@@ -288,8 +285,7 @@ static uint64_t hash(uint64_t before, const void *bytes, size_t size)
 	return before;
 }
 
-/* Tells this machine from others, and loopback addresses in this network from those in others. */
-static uint64_t hash_machine(void)
+uint64_t thrum__adapt_socket_machine(void)
 {
 	static _Atomic uint64_t known_boot; /* to read it takes some calls */
 	struct stat network = {.st_ino = 0};
@@ -304,6 +300,23 @@ static uint64_t hash_machine(void)
 		sizeof network.st_ino);
 }
 
+uint64_t thrum__adapt_socket_number(uint64_t machine, const struct end ends[2], int order)
+{
+	uint64_t number = hash(machine, &ends[order > 0], sizeof ends[0]);
+
+	number = hash(number, &ends[order < 0], sizeof ends[0]);
+	number = (number & ~UINT64_C(1)) | (order > 0);
+	return number > 1 ? number : 2;
+}
+
+static bool is_of_datagrams(int fd)
+{
+	int type = 0;
+	socklen_t size = sizeof type;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM;
+}
+
 static uint64_t find_out(int fd)
 {
 	struct end ends[2] = {{.port = 0}, {.port = 0}};
@@ -313,14 +326,20 @@ static uint64_t find_out(int fd)
 
 	if (found == NEVER || (found == FOUND && order == 0))
 		atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_SOCKET);
+	if (found == NOT_YET && is_of_datagrams(fd))
+		atomic_store(&connections[fd], BY_ADDRESS);
 	if (found != FOUND || order == 0)
 		return 0;
-	number = hash(hash_machine(), &ends[order > 0], sizeof ends[0]);
-	number = hash(number, &ends[order < 0], sizeof ends[0]);
-	number = (number & ~UINT64_C(1)) | (order > 0);
-	number = number > 1 ? number : 2;
+	number = thrum__adapt_socket_number(thrum__adapt_socket_machine(), ends, order);
 	atomic_store(&connections[fd], number);
 	return number;
+}
+
+void thrum__adapt_socket_key(uint64_t number, bool receives, struct thrum__connection_key *key)
+{
+	memcpy(key->number, &(uint64_t){number & ~UINT64_C(1)}, sizeof number);
+	key->way = (number & 1) ^ receives;
+	key->mark = THRUM__CONNECTION_MARK;
 }
 
 /* Writes the key of the direction in which this process sends, or receives. Returns false if none is
@@ -338,9 +357,9 @@ static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
 		pthread_setcancelstate(before, NULL);
 		errno = error;
 	}
-	memcpy(key->number, &(uint64_t){number & ~UINT64_C(1)}, sizeof number);
-	key->way = (number & 1) ^ receives;
-	key->mark = THRUM__CONNECTION_MARK;
+	if (number == BY_ADDRESS)
+		number = thrum__adapt_datagram_peer(fd);
+	thrum__adapt_socket_key(number, receives, key);
 	return number != 0;
 }
 
@@ -348,7 +367,8 @@ void thrum__adapt_socket_send(int fd)
 {
 	struct thrum__connection_key key;
 
-	if (put_key(fd, false, &key))
+	if (put_key(fd, false, &key) &&
+		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS)
 		thrum_link_send(&key, sizeof key);
 }
 
@@ -360,9 +380,24 @@ void thrum__adapt_socket_receive(int fd)
 		thrum_link_receive(&key, sizeof key);
 }
 
+bool thrum__adapt_socket_is_here(int fd)
+{
+	struct thrum__connection_key key;
+
+	return put_key(fd, true, &key) && !is_of_datagrams(fd);
+}
+
+bool thrum__adapt_socket_is_by_address(int fd)
+{
+	struct thrum__connection_key key;
+
+	(void)put_key(fd, true, &key);
+	return atomic_load_explicit(&connections[fd], memory_order_relaxed) == BY_ADDRESS;
+}
+
 bool thrum__adapt_socket_is_known(int fd)
 {
-	return atomic_load_explicit(&connections[fd], memory_order_relaxed) != 0;
+	return atomic_load_explicit(&connections[fd], memory_order_relaxed) > BY_ADDRESS;
 }
 
 void thrum__adapt_socket_wait(struct wait *wait, int fd, const void *caller)
@@ -412,8 +447,8 @@ static bool find_addresses(int fd, struct search *search)
 		return false;
 	search->is_unix = own.ss_family == AF_UNIX;
 	return search->is_unix ||
-		(take_address((struct sockaddr *)&own, &search->own) &&
-			take_address((struct sockaddr *)&peer, &search->peer));
+		(thrum__adapt_socket_take_address((struct sockaddr *)&own, &search->own) &&
+			thrum__adapt_socket_take_address((struct sockaddr *)&peer, &search->peer));
 }
 
 static void compare(struct search *search, int fd)
@@ -436,7 +471,6 @@ static void compare(struct search *search, int fd)
 
 static void compare_end(void *context, int directory, const char *name)
 {
-	(void)directory;
 	compare(context, atoi(name));
 }
 
@@ -483,8 +517,9 @@ bool thrum__adapt_socket_is_before(int fd, int listener)
 		return false;
 	if (at.ss_family == AF_UNIX)
 		return is_named(&at, size) && size == asked_size && memcmp(&at, &asked, size) == 0;
-	return take_address((struct sockaddr *)&at, &door) &&
-		take_address((struct sockaddr *)&asked, &to) && door.port == to.port;
+	return thrum__adapt_socket_take_address((struct sockaddr *)&at, &door) &&
+		thrum__adapt_socket_take_address((struct sockaddr *)&asked, &to) &&
+		door.port == to.port;
 }
 
 int thrum__adapt_socket_of(uint64_t inode)
@@ -496,8 +531,17 @@ int thrum__adapt_socket_of(uint64_t inode)
 	return search.found;
 }
 
+void thrum__adapt_socket_connects(int fd)
+{
+	if ((unsigned)fd >= DESCRIPTORS)
+		return;
+	atomic_store_explicit(&connections[fd], 0, memory_order_relaxed);
+	thrum__adapt_datagrams_over(fd);
+}
+
 void thrum__adapt_socket_forget(unsigned fd)
 {
-	atomic_store_explicit(&connections[fd], 0, memory_order_relaxed);
+	thrum__adapt_socket_connects((int)fd);
 	thrum__adapt_reader_note((int)fd, NULL);
+	thrum__adapt_user_forget((int)fd);
 }

@@ -87,6 +87,24 @@ static bool is_file(pid_t process, int fd, uint64_t inode)
 }
 #endif
 
+bool thrum__adapt_stream_has(pid_t process, int fd)
+{
+#ifdef __GLIBC__
+	FILE *next = NULL, copy;
+
+	if (!thrum__adapt_process_copy(process, (uintptr_t)&_IO_list_all, &next, sizeof next))
+		return true;
+	for (int i = 0; i < STREAMS_MAX && next; i++, next = copy._chain)
+		if (!thrum__adapt_process_copy(process, (uintptr_t)next, &copy, sizeof copy) ||
+			(copy._fileno == fd && copy._IO_buf_base))
+			return true;
+	return next != NULL;
+#else
+	(void)process, (void)fd;
+	return true;
+#endif
+}
+
 size_t thrum__adapt_stream_holds_back(pid_t process, uint64_t inode, int *fd)
 {
 #ifdef __GLIBC__

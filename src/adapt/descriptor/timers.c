@@ -284,7 +284,8 @@ bool thrum__adapt_timer_is_in_vain(int fd)
 
 	/* A library's loop may set its timer in each turn, also if nothing is due. */
 	return thrum__adapt_timer_is_own(fd) && atomic_load(&place_of(fd)->is_in_vain) && caller &&
-		thrum__port_find_module(caller, &module) && !strstr(module.path, ".so");
+		thrum__port_find_module(address_of_caller(caller), &module) &&
+		!strstr(module.path, ".so");
 }
 
 bool thrum__adapt_timer_is_last(int fd)

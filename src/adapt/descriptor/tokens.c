@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "adapt/base/sets.h"
 #include "adapt/descriptor/descriptor.h"
+#include "adapt/shared/sets.h"
 
 #define PIPES 32u
 #define RETURNS_MIN 3 /* so many must have been given back: else its bytes may be jobs */
@@ -91,7 +91,7 @@ void thrum__adapt_tokens_took(int fd, ssize_t size, const void *caller)
 void thrum__adapt_tokens_gives(int fd, size_t size)
 {
 	if (size == 1)
-		share_gives(pipe_of(fd));
+		share_gives(pipe_of(fd), NULL);
 	else if (size > 0)
 		share_spoils(pipe_of(fd));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes that fell short: a descriptor that doesn't block had no room for all. look/unsent.c judges them. */
-#include <errno.h>
 
 #include "adapt/descriptor/descriptor.h"
 
@@ -39,6 +38,12 @@ void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller)
 	atomic_fetch_add_explicit(&unsent[fd].times, 1, memory_order_relaxed);
 	atomic_fetch_or(&thrum__adapt_descriptors[fd], DESCRIPTOR_FULL);
 	raise_to(&used, fd + 1);
+}
+
+void thrum__adapt_unsent_by(int fd, const void *caller)
+{
+	if ((unsigned)fd < FDS_MAX && is_full(fd))
+		atomic_store_explicit(&unsent[fd].caller, caller, memory_order_relaxed);
 }
 
 void thrum__adapt_unsent_end(int fd)

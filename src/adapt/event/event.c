@@ -65,6 +65,7 @@ static void on_event(evutil_socket_t fd, short what, void *argument)
 	struct cell *cell = argument;
 	struct event_run run = begin_run(cell, cell->given.function[0]);
 
+	thrum__adapt_event_turn(cell);
 	thrum__adapt_event_ran(cell->key);
 	if (what & EV_TIMEOUT && fd >= 0)
 		thrum_tag(&time_out);
@@ -258,7 +259,7 @@ STAND_IN int event_del(struct event *event)
 {
 	if (thrum__adapt_event_begin(CALLER) && cell_of(event, CALLER) &&
 		real_event_pending(CALLER)(event, EV_TIMEOUT, NULL))
-		thrum__adapt_loop_timer_stopped(event, thrum__adapt_caller(CALLER));
+		thrum__adapt_loop_timer_stopped(event, thrum__adapt_caller(CHAIN));
 	thrum__adapt_event_ran(event);
 	return real_event_del(CALLER)(event);
 }
@@ -268,8 +269,10 @@ STAND_IN void event_active(struct event *event, int what, short calls)
 	if (thrum__adapt_event_begin(CALLER)) {
 		struct cell *cell = cell_of(event, CALLER);
 
-		if (cell)
+		if (cell) {
 			thrum_task_ready(cell->task);
+			thrum__adapt_event_again(cell);
+		}
 		if (cell && event->ev_base)
 			thrum__adapt_event_activates(event, what, CALLER);
 	}

@@ -17,6 +17,11 @@ bool thrum__adapt_event_begin(const void *caller);
 
 #define AS_FUNCTION(pointer) ((cell_function *)(pointer))
 
+/* The calling thread is about to run the callback of an event, */
+void thrum__adapt_event_turn(const struct cell *);
+/* or makes an event active, perhaps the one that it runs. */
+void thrum__adapt_event_again(const struct cell *);
+
 /* The state of a callback that runs as a task. */
 struct event_run {
 	thrum_task task, before;
@@ -51,7 +56,7 @@ void thrum__adapt_event_activates(struct event *, int what, const void *caller);
 /* An event has its turn, or is about to be taken out or freed. */
 void thrum__adapt_event_ran(const struct event *);
 
-/* ---- watermark.c ---- */
+/* ---- watermark.c, full.c ---- */
 
 struct bufferevent;
 /* The program's callback for reading, if libevent has ours. */
@@ -66,6 +71,12 @@ void thrum__adapt_event_mark_told(struct bufferevent *, bool has_read);
 void thrum__adapt_event_mark_writes(struct bufferevent *, const void *disabler);
 /* It has no callback for reading since then; NULL: it has one. */
 void thrum__adapt_event_mark_calls(struct bufferevent *, const void *unsetter);
+/* Its high watermark for reading was set there; NULL: it has none any more, or is about to be freed. */
+void thrum__adapt_event_limit(struct bufferevent *, const void *limiter);
+/* Whether its callback has left the same bytes in a full buffer so often that no record is made of more. */
+bool thrum__adapt_event_limit_spins(const struct bufferevent *);
+/* The program's callback for reading has run. */
+void thrum__adapt_event_limit_told(struct bufferevent *);
 /* It reads a descriptor no more, or again. */
 void thrum__adapt_event_disabled(int fd, struct bufferevent *, bool is_disabled);
 

@@ -281,7 +281,7 @@ STAND_IN int event_base_loopbreak(struct event_base *base)
 
 	if (base && is_chosen(ADAPTER_EVENT)) {
 		atomic_store(&one->base, NULL);
-		atomic_store(&one->caller, CALLER);
+		atomic_store(&one->caller, CHAIN);
 		atomic_store(&one->base, base);
 	}
 	return real_event_base_loopbreak(CALLER)(base);

@@ -20,6 +20,7 @@ REAL(bufferevent_new)
 REAL(bufferevent_setcb)
 REAL(bufferevent_getcb)
 REAL(bufferevent_free)
+REAL(bufferevent_get_enabled)
 REAL(bufferevent_getfd)
 REAL(bufferevent_socket_connect)
 REAL(bufferevent_socket_connect_hostname)
@@ -30,15 +31,29 @@ enum {
 	ON_STATE
 };
 
-static void on_read(struct bufferevent *buffer, void *argument)
+static void call_reader(struct bufferevent *buffer, const struct cell *cell)
 {
-	struct cell *cell = argument;
-	struct event_run run = begin_run(cell, cell->given.function[ON_READ]);
+	bool is_there;
 
 	thrum__adapt_event_mark_begin(buffer);
 	((bufferevent_data_cb)cell->given.function[ON_READ])(buffer, cell->given.argument);
-	thrum__adapt_event_mark_told(buffer,
-		thrum__adapt_cell_find(CELL_BUFFEREVENT, buffer) != NULL);
+	is_there = thrum__adapt_cell_find(CELL_BUFFEREVENT, buffer) != NULL;
+	thrum__adapt_event_mark_told(buffer, is_there);
+	if (is_there)
+		thrum__adapt_event_limit_told(buffer);
+}
+
+static void on_read(struct bufferevent *buffer, void *argument)
+{
+	struct cell *cell = argument;
+	struct event_run run;
+
+	if (UNLIKELY(thrum__adapt_event_limit_spins(buffer))) {
+		call_reader(buffer, cell);
+		return;
+	}
+	run = begin_run(cell, cell->given.function[ON_READ]);
+	call_reader(buffer, cell);
 	end_run(&run);
 }
 
@@ -64,6 +79,9 @@ static void on_state(struct bufferevent *buffer, short what, void *argument)
 		thrum_task_fail(request, what & BEV_EVENT_TIMEOUT ? "timeout" : "error");
 	thrum_task_read(run.task, request);
 	thrum__adapt_event_mark_begin(buffer);
+	if (what & BEV_EVENT_TIMEOUT && what & BEV_EVENT_READING)
+		thrum__adapt_removed_timed_out(real_bufferevent_getfd(NULL)(buffer),
+			thrum__adapt_callback);
 	((bufferevent_event_cb)cell->given.function[ON_STATE])(buffer, what, cell->given.argument);
 	thrum__adapt_event_mark_told(buffer, false);
 	end_run(&run);
@@ -121,8 +139,12 @@ STAND_IN void bufferevent_setcb(struct bufferevent *buffer, bufferevent_data_cb 
 	if (!read && thrum__adapt_event_begin(CALLER))
 		real_bufferevent_getcb(CALLER)(buffer, &before, NULL, NULL, NULL);
 	set_callbacks(buffer, read, write, state, argument, CALLER);
+	if (read && thrum__adapt_event_begin(CALLER) &&
+		!(real_bufferevent_get_enabled(CALLER)(buffer) & EV_READ))
+		thrum__adapt_removed_unread(real_bufferevent_getfd(NULL)(buffer),
+			thrum__adapt_caller(CALLER));
 	if (read || before)
-		thrum__adapt_event_mark_calls(buffer, read ? NULL : thrum__adapt_caller(CALLER));
+		thrum__adapt_event_mark_calls(buffer, read ? NULL : thrum__adapt_caller(CHAIN));
 }
 
 STAND_IN struct bufferevent *bufferevent_new(evutil_socket_t fd, bufferevent_data_cb read,
@@ -161,12 +183,25 @@ STAND_IN void bufferevent_getcb(struct bufferevent *buffer, bufferevent_data_cb 
 		*argument = given;
 }
 
+/* libevent may stop reading itself, as after a time-out: then this callback hears of no more. */
+static void note_callback(int fd, const struct bufferevent *buffer)
+{
+	const void *callback = (const void *)(uintptr_t)thrum__adapt_event_read_callback(buffer);
+
+	if (callback)
+		thrum__adapt_removed_event(fd, callback);
+}
+
 /* libevent changes its watch of the descriptor then, or in its next turn. */
 static void note_reading(struct bufferevent *buffer, const void *place)
 {
 	int fd = real_bufferevent_getfd(NULL)(buffer);
 
 	thrum__adapt_removed_disabled(fd, place);
+	if (!place) {
+		thrum__adapt_removed_unread(fd, NULL);
+		note_callback(fd, buffer);
+	}
 	thrum__adapt_event_disabled(fd, buffer, place != NULL);
 }
 
@@ -182,7 +217,7 @@ static void note_reading(struct bufferevent *buffer, const void *place)
 		} \
 		return real_##name(CALLER)(buffer, events); \
 	}
-CHANGES(bufferevent_disable, thrum__adapt_caller(CALLER))
+CHANGES(bufferevent_disable, thrum__adapt_caller(CHAIN))
 CHANGES(bufferevent_enable, NULL)
 
 STAND_IN void bufferevent_free(struct bufferevent *buffer)
@@ -190,7 +225,9 @@ STAND_IN void bufferevent_free(struct bufferevent *buffer)
 	if (thrum__adapt_event_begin(CALLER))
 		thrum__adapt_cell_end(CELL_BUFFEREVENT, buffer);
 	thrum__adapt_event_mark_forget(buffer);
+	thrum__adapt_event_limit(buffer, NULL);
 	thrum__adapt_event_disabled(real_bufferevent_getfd(NULL)(buffer), buffer, false);
+	thrum__adapt_removed_unread(real_bufferevent_getfd(NULL)(buffer), NULL);
 	real_bufferevent_free(CALLER)(buffer);
 }
 
@@ -392,7 +429,7 @@ REAL(evconnlistener_get_fd)
 				place); \
 		return real_##name(CALLER)(listener); \
 	}
-ACCEPTS(evconnlistener_disable, thrum__adapt_caller(CALLER))
+ACCEPTS(evconnlistener_disable, thrum__adapt_caller(CHAIN))
 ACCEPTS(evconnlistener_enable, NULL)
 
 #define LISTEN(name, parameters, arguments) \

@@ -18,16 +18,13 @@
 #include <event2/event_struct.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/time.h>
-#include <unistd.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/event/event.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 
 #define MARKS 1024  /* a power of two; of further bufferevents nothing is told */
 #define PROBES 8u   /* places that are tried for one */
@@ -242,6 +239,7 @@ STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events,
 	real_bufferevent_setwatermark(CALLER)(buffer, events, low, high);
 	if (!(events & EV_READ) || !thrum__adapt_event_begin(CALLER))
 		return;
+	thrum__adapt_event_limit(buffer, high > 0 ? thrum__adapt_caller(CHAIN) : NULL);
 	mark = low > 1 && knows_buffers() ? take(buffer) : find(buffer);
 	if (!mark)
 		return;
@@ -530,8 +528,19 @@ static bool is_alone(const struct mark *mark, const struct bufferevent *now, uin
 		: asks_alone(mark, now, tid) || thrum__adapt_others_nap(&mark->naps);
 }
 
+/* Whether it is still so: one that has ended meanwhile may have sent the rest before. */
+static bool is_still_so(const struct mark *mark, const struct bufferevent *buffer)
+{
+	struct bufferevent now;
+	size_t length;
+
+	return copy(buffer, &now, sizeof now) && find_why(mark, &now, &length) == mark->why &&
+		length == mark->length;
+}
+
 /* Threads that look from time to time may do so just now: so this tries again. */
-static void try_to_tell(struct mark *mark, const struct bufferevent *now, int epoll)
+static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
+	const struct bufferevent *now, int epoll)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct reader reader = find_reader(now->ev_read.ev_fd, epoll);
@@ -545,7 +554,7 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *now, int ep
 		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
 			struct rest rest = find_rest(mark);
 
-			if (!rest.may_go_on) {
+			if (!rest.may_go_on && is_still_so(mark, buffer)) {
 				tell(mark, now, reader.task, rest.ticks);
 				return;
 			}
@@ -577,7 +586,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 	}
 	thrum__adapt_naps_note(&mark->naps);
 	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE)
-		try_to_tell(mark, &now, epoll);
+		try_to_tell(mark, buffer, &now, epoll);
 }
 
 /* The thread is about to wait for events of this epoll, or waits for them. */

@@ -11,7 +11,6 @@
  * So does a source of a context that the program made, and that no thread runs.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <glib.h>
 
 #include "adapt/glib/glib.h"

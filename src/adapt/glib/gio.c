@@ -325,38 +325,40 @@ static const char **collect(const char *first, va_list more)
 	return arguments;
 }
 
+/* launcher NULL: by these flags. */
+static GSubprocess *spawn(GSubprocessLauncher *launcher, GSubprocessFlags flags, GError **error,
+	const char *first, va_list more, const void *caller)
+{
+	const char **arguments = collect(first, more);
+	struct spawn before = begin_spawn(first, caller);
+	GSubprocess *process = launcher ? g_subprocess_launcher_spawnv(launcher, arguments, error)
+					: g_subprocess_newv(arguments, flags, error);
+
+	end_spawn(&before);
+	free(arguments);
+	return process;
+}
+
 STAND_IN GSubprocess *g_subprocess_new(GSubprocessFlags flags, GError **error, const gchar *first,
 	...)
 {
-	GSubprocess *process;
 	va_list more;
 
 	va_start(more, first);
-	const char **arguments = collect(first, more);
+	GSubprocess *process = spawn(NULL, flags, error, first, more, CALLER);
 
 	va_end(more);
-	struct spawn before = begin_spawn(first, CALLER);
-
-	process = g_subprocess_newv(arguments, flags, error);
-	end_spawn(&before);
-	free(arguments);
 	return process;
 }
 
 STAND_IN GSubprocess *g_subprocess_launcher_spawn(GSubprocessLauncher *launcher, GError **error,
 	const gchar *first, ...)
 {
-	GSubprocess *process;
 	va_list more;
 
 	va_start(more, first);
-	const char **arguments = collect(first, more);
+	GSubprocess *process = spawn(launcher, 0, error, first, more, CALLER);
 
 	va_end(more);
-	struct spawn before = begin_spawn(first, CALLER);
-
-	process = g_subprocess_launcher_spawnv(launcher, arguments, error);
-	end_spawn(&before);
-	free(arguments);
 	return process;
 }

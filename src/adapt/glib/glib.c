@@ -553,6 +553,7 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 		return;
 	}
 	task = begin_loop(caller);
+	thrum__adapt_glib_loop_is(task);
 	thrum__adapt_glib_covers(&running, task, caller);
 	blocked = block_runs(real_g_main_loop_get_context(caller)(main_loop), task, caller);
 	real_g_main_loop_run(caller)(main_loop);

@@ -124,6 +124,8 @@ void thrum__adapt_glib_signals(const void *condition);
 /* The calling thread is about to run a main loop, or has run it. */
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller);
 void thrum__adapt_glib_loop_end(void *main_loop);
+/* The task of the loop that it is about to run, if that isn't the outermost. */
+void thrum__adapt_glib_loop_is(thrum_task);
 /* Where it runs the outermost one, if it runs any. */
 const void *thrum__adapt_glib_outermost(void);
 

@@ -7,9 +7,7 @@
  * it has to come often, and the finding is but possible.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <gio/gio.h>
-#include <unistd.h>
 
 #include "adapt/base/process.h"
 #include "adapt/glib/glib.h"
@@ -20,7 +18,10 @@
 #define PARENTS 4               /* in whose runs others were attached */
 #define HABIT 2                 /* so often a source was attached before */
 #define LIMITS 3                /* so often one was removed before it came */
-#define ROUNDS 20               /* so often each timeout came since anything else happened */
+#define ROUNDS 20               /* so often each timeout came since anything else happened, */
+#define ROUNDS_LATE 10          /* or so often while a task is far older than others became */
+#define LATE 10                 /* so many times as old */
+#define ENDED_MIN 4             /* so many tasks tell how old they become */
 #define OPEN_MAX 32u            /* tasks; more are not noted */
 #define VOICES 16u              /* conditions; more are not noted */
 #define REFERS_MAX 16           /* words of a source's data that are searched for a task */
@@ -44,7 +45,12 @@ static struct kind {
 static struct open {
 	GTask *_Atomic task; /* NULL: it is free */
 	_Atomic uint64_t id;
+	_Atomic int64_t since;
 } open_tasks[OPEN_MAX];
+
+/* How many tasks have ended, and how old they became at most, in ns. */
+static _Atomic uint32_t tasks_ended;
+static _Atomic int64_t longest;
 
 /* Conditions that are signalled in runs of sources. */
 static const void *_Atomic voices[VOICES];
@@ -199,10 +205,16 @@ void thrum__adapt_glib_opened(void *task, thrum_task id)
 
 		if (!atomic_compare_exchange_strong(&open_tasks[i].task, &none, task))
 			continue;
+		atomic_store(&open_tasks[i].since, rough_time());
 		atomic_store(&open_tasks[i].id, id);
 		atomic_store(&thrum__adapt_looks_gone, look);
 		return;
 	}
+}
+
+static int64_t age_of(const struct open *open)
+{
+	return rough_time() - atomic_load(&open->since);
 }
 
 void thrum__adapt_glib_closed(const void *task)
@@ -210,6 +222,9 @@ void thrum__adapt_glib_closed(const void *task)
 	change();
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
 		if (atomic_load_explicit(&open_tasks[i].task, memory_order_relaxed) == task) {
+			if (age_of(&open_tasks[i]) > atomic_load(&longest))
+				atomic_store(&longest, age_of(&open_tasks[i]));
+			atomic_fetch_add(&tasks_ended, 1);
 			atomic_store(&open_tasks[i].id, 0);
 			atomic_store(&open_tasks[i].task, NULL);
 		}
@@ -243,9 +258,20 @@ void thrum__adapt_glib_signals(const void *condition)
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
 
+/* Whether a task is far older than others became. Then nothing happens for far longer than it ever took, and
+ * fewer rounds tell that timeouts don't help. */
+static bool is_any_late(void)
+{
+	for (uint32_t i = 0; atomic_load(&tasks_ended) >= ENDED_MIN && i < OPEN_MAX; i++)
+		if (atomic_load(&open_tasks[i].id) &&
+			age_of(&open_tasks[i]) / LATE > atomic_load(&longest))
+			return true;
+	return false;
+}
+
 /* Whether a timeout may be about to go on. Those that never came, and of which many were removed before they
  * came, are time limits. */
-static bool may_go_on(const struct kind *kind, uint32_t now)
+static bool may_go_on(const struct kind *kind, uint32_t now, uint32_t rounds)
 {
 	uint32_t timeouts = atomic_load(&kind->timeouts), fresh = atomic_load(&kind->fresh);
 
@@ -254,18 +280,20 @@ static bool may_go_on(const struct kind *kind, uint32_t now)
 	if (atomic_load(&kind->came) == 0)
 		return atomic_load(&kind->made) - atomic_load(&kind->live) < LIMITS;
 	return fresh > 0 || atomic_load(&kind->has_acted) || atomic_load(&kind->turn) != now ||
-		atomic_load(&kind->rounds) < ROUNDS * timeouts;
+		atomic_load(&kind->rounds) < rounds * timeouts;
 }
 
 static bool do_all_rest(const struct looking *looking)
 {
 	uint32_t now = atomic_load(&turn);
+	int64_t rest = rough_time() - atomic_load(&changed);
+	uint32_t rounds = rest >= 2 * LONG && is_any_late() ? ROUNDS_LATE : ROUNDS;
 
 	if (atomic_load(&are_more) || atomic_load(&is_strange) || thrum__adapt_had_handlers() ||
-		rough_time() - atomic_load(&changed) < LONG)
+		rest < LONG)
 		return false;
 	for (uint32_t i = 0; i < KINDS; i++)
-		if (atomic_load(&kinds[i].function) && may_go_on(&kinds[i], now))
+		if (atomic_load(&kinds[i].function) && may_go_on(&kinds[i], now, rounds))
 			return false;
 	return thrum__adapt_others_rest(looking) && atomic_load(&turn) == now;
 }

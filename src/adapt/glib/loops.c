@@ -2,11 +2,10 @@
 /*
  * Loops that nobody ends. A thread runs a main loop that has no source left, and all others wait, too: so
  * nothing can come any more. Often g_main_loop_quit was called before the loop ran, or for a loop around it.
+ * That one waits for the end of the loop within it.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <glib.h>
-#include <unistd.h>
 
 #include "adapt/glib/glib.h"
 #include "adapt/look/look.h"
@@ -24,6 +23,8 @@ static __thread struct {
 		GMainLoop *loop;
 		const void *caller;
 		const void *quitter; /* who quit it before it ran; or NULL */
+		thrum_task task;     /* NONE: it is the outermost */
+		bool is_quit;        /* while another one runs within it */
 	} runs[RUNS_MAX];
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -54,6 +55,21 @@ static void forget(GMainLoop *loop)
 	atomic_compare_exchange_strong(&quit_of(loop)->loop, &known, NULL);
 }
 
+/* The thread has quit a loop: that ends once the loop within it has ended. */
+static void wait_for_inner(const GMainLoop *loop)
+{
+	unsigned inner = thread.count - 1;
+
+	for (unsigned i = 0; thread.count <= RUNS_MAX && i + 1 < thread.count; i++) {
+		struct run *run = &thread.runs[i];
+
+		if (run->loop != loop || run->is_quit || !run->task)
+			continue;
+		run->is_quit = true;
+		thrum_task_wait(run->task, thread.runs[inner].task);
+	}
+}
+
 STAND_IN void g_main_loop_quit(GMainLoop *loop)
 {
 	struct quit *quit = quit_of(loop);
@@ -63,6 +79,7 @@ STAND_IN void g_main_loop_quit(GMainLoop *loop)
 		atomic_store(&quit->loop, NULL);
 		atomic_store(&quit->caller, CALLER);
 		atomic_store(&quit->loop, loop);
+		wait_for_inner(loop);
 	}
 	real_g_main_loop_quit(CALLER)(loop);
 }
@@ -117,10 +134,18 @@ static void note_innermost(void)
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)
 {
 	if (thread.count < RUNS_MAX)
-		thread.runs[thread.count] = (struct run){main_loop, caller, quitter_of(main_loop)};
+		thread.runs[thread.count] = (struct run){.loop = main_loop,
+			.caller = caller,
+			.quitter = quitter_of(main_loop)};
 	thread.count++;
 	forget(main_loop);
 	note_innermost();
+}
+
+void thrum__adapt_glib_loop_is(thrum_task task)
+{
+	if (thread.count <= RUNS_MAX)
+		thread.runs[thread.count - 1].task = task;
 }
 
 void thrum__adapt_glib_loop_end(void *main_loop)

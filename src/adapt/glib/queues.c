@@ -4,7 +4,6 @@
  * is taken out is a read.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <glib.h>
 
 #include "adapt/glib/glib.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Looks whether the calling thread and all its relatives wait for each other, and tells it. */
 #include "adapt/ipc/ipc.h"
-#include "adapt/base/sets.h"
-#include "adapt/relatives/stuck.h"
+#include "adapt/ends/stuck.h"
+#include "adapt/shared/sets.h"
 
 #define SOON 8 /* looks that come soon, at most */
 

@@ -6,14 +6,16 @@
  *   semops.c         the kernel's semaphores
  *   messages.c mq.c  queues of messages: of msgget() and of mq_open()
  *   queues.c         looks whether anybody is left who would end a wait for these
+ *   posters.c        who should post a semaphore, and waits for who waits for it
  *   shared_waits.c   conditions and semaphores in shared memory
  *   ipc.c            looks whether relatives all wait for each other
  */
 #ifndef ADAPT_IPC_H
 #define ADAPT_IPC_H
 
-#include "adapt/relatives/held.h"
+#include "adapt/ends/ends.h"
 #include "adapt/relatives/needs.h"
+#include "adapt/shared/held.h"
 
 /* ---- ipc.c ---- */
 
@@ -26,6 +28,7 @@ struct ipc_look {
 	uint64_t before; /* not 0: all relatives waited for each other in the look before */
 	bool is_soon;    /* the next look may find that */
 	int soons;       /* looks that came soon so far */
+	uint64_t waits;  /* not 0: in the look before all posters waited for this thread */
 };
 /* The calling thread waits in a call, or is about to: looks whether it and all its relatives wait for
  * each other. Tells it once two looks agree, and returns true then. Changes errno. */
@@ -35,6 +38,12 @@ int thrum__adapt_ipc_pause(struct ipc_look *, int pause);
 /* Why the wait is in vain is about to be recorded, or was. */
 void thrum__adapt_ipc_tell_begin(struct ipc_look *);
 void thrum__adapt_ipc_tell_end(struct ipc_look *);
+
+/* ---- posters.c ---- */
+
+/* The calling thread waits for a semaphore that processes share: looks whether all who ever posted it wait
+ * for locks that this thread has. Tells it once two looks agree, and returns true then. May change errno. */
+bool thrum__adapt_posters_look(struct ipc_look *, uint64_t key);
 
 /* ---- queues.c ---- */
 

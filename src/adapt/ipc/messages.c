@@ -7,9 +7,9 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 
-#include "adapt/base/queues.h"
-#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
+#include "adapt/shared/queues.h"
+#include "adapt/shared/sets.h"
 
 REAL(msgrcv)
 REAL(msgsnd)

@@ -11,9 +11,9 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
-#include "adapt/base/queues.h"
-#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
+#include "adapt/shared/queues.h"
+#include "adapt/shared/sets.h"
 
 REAL(mq_open)
 REAL(mq_receive)

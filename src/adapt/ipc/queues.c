@@ -8,11 +8,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
-#include "adapt/base/queues.h"
-#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
+#include "adapt/shared/queues.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 #define SHARE 50 /* looks take no more than this part of the time */

@@ -11,9 +11,9 @@
 #include <sys/ipc.h>
 #include <unistd.h>
 
-#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
-#include "adapt/relatives/held.h"
+#include "adapt/shared/held.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 #define OPS_MAX 64 /* a call with more operations isn't looked at */

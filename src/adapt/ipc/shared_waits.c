@@ -10,10 +10,9 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <unistd.h>
 
-#include "adapt/base/sets.h"
 #include "adapt/ipc/ipc.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 #define SHARE 50 /* looks take no more than this part of the time */
@@ -39,7 +38,10 @@ static bool look(struct held *held, struct ipc_look *look, const void *object)
 	if (is_limited())
 		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	tells = (held && thrum__adapt_held_look_again(held)) || thrum__adapt_ipc_look(look, &call);
+	tells = (held &&
+			(thrum__adapt_held_look_again(held) ||
+				thrum__adapt_posters_look(look, held->key))) ||
+		thrum__adapt_ipc_look(look, &call);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return tells;
@@ -47,7 +49,8 @@ static bool look(struct held *held, struct ipc_look *look, const void *object)
 
 int thrum__adapt_down_shared(struct wait *wait, void *semaphore, const void *caller)
 {
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0, false, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared semaphore", true, 0, false, 0,
+		0};
 	uint64_t key = thrum__adapt_share_key(semaphore);
 	/* Also when the thread is cancelled. */
 	struct held held __attribute__((cleanup(thrum__adapt_held_end))) = {.wait = wait,
@@ -106,7 +109,8 @@ void thrum__adapt_condition_look(struct wait *wait, const void *condition, const
 {
 	static _Atomic int64_t next;
 	const pthread_mutex_t *mutex = lock;
-	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0, false, 0};
+	struct ipc_look looked = {wait, THRUM_KIND_HANDLE, "shared condition", true, 0, false, 0,
+		0};
 	int64_t began = (int64_t)thrum__port_monotonic(), now;
 
 	if (wait->pause.is_over || wait->pause.is_untold || began < atomic_load(&next) ||

@@ -5,7 +5,7 @@
 
 #include "adapt/look/look.h"
 
-#define ALSO_MAX 6 /* parts that look, too */
+#define ALSO_MAX 8 /* parts that look, too */
 
 static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
@@ -18,6 +18,14 @@ __thread const void *thrum__adapt_loop_runner;
 __thread bool thrum__adapt_is_told;
 void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 __thread void (*thrum__adapt_looks_active)(void);
+
+static __thread struct naps naps __attribute__((tls_model("initial-exec")));
+
+const struct naps *thrum__adapt_look_naps(void)
+{
+	thrum__adapt_naps_note(&naps);
+	return &naps;
+}
 
 static bool has_cause(const struct looking *looking)
 {

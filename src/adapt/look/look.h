@@ -16,7 +16,7 @@
 #ifndef ADAPT_LOOK_H
 #define ADAPT_LOOK_H
 
-#include "adapt/relatives/relatives.h"
+#include "adapt/ends/waits.h"
 
 /* ---- look.c ---- */
 
@@ -62,6 +62,8 @@ bool thrum__adapt_look(struct looking *);
 bool thrum__adapt_look_aside(struct looking *);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
+/* Which other threads only nap, as all looks of the calling thread have seen in which it asked. O(threads). */
+const struct naps *thrum__adapt_look_naps(void);
 /* Looks for sources of the loop that are gone. NULL: there are none. */
 extern void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);
 /* Looks for an event that doesn't wake the calling thread's loop; or NULL. */
@@ -132,11 +134,19 @@ thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
 void thrum__adapt_removed_turn(void);
 /* An epoll is asked for data of a descriptor, or no longer, there. */
 void thrum__adapt_removed_epoll(int fd, bool is_watched, struct place);
-/* This is the callback of an event of libevent, which waits for data of a descriptor. */
+/* This is the callback of an event of a library, which waits for data of a descriptor. */
 void thrum__adapt_removed_event(int fd, const void *callback);
+/* The callback of the latest such event of a descriptor, which a library watches in that place; NULL: there
+ * is none, or the program itself watches there. */
+const void *thrum__adapt_removed_callback(int fd, const void *place);
 /* A bufferevent of libevent was told, there, to read no more of this descriptor, or a listener to accept no
  * more from it; NULL: to go on. */
 void thrum__adapt_removed_disabled(int fd, const void *caller);
+/* A time-out of a bufferevent has told it so, and this callback of the program is about to hear of it. */
+void thrum__adapt_removed_timed_out(int fd, const void *callback);
+/* A bufferevent that was never enabled for reading this descriptor got a callback for data, there; NULL:
+ * it is enabled now, or gone. */
+void thrum__adapt_removed_unread(int fd, const void *caller);
 /* Where it was told so; NULL: it goes on. */
 const void *thrum__adapt_removed_disabler(int fd);
 /* Returns how many bytes the bufferevent of a descriptor holds, if it reads no more. NULL: none does. */
@@ -261,6 +271,8 @@ bool thrum__adapt_others_settle(struct others *, const struct looking *);
 /* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
  * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);
+/* The same, but anything may come from these origins. */
+bool thrum__adapt_others_rest_but(const struct looking *, unsigned origins);
 /* The wait of the thread that waits to read from a descriptor, as long as it takes, in a process without a
  * child that might have the descriptor, too. Sets *tid to the thread. NONE: there is none. */
 thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid);

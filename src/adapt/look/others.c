@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 #define POLLED_MAX 64 /* descriptors of one call */
@@ -56,6 +55,7 @@ enum origin thrum__adapt_origin(int fd)
 struct survey {
 	struct others *others;
 	struct look look;
+	const struct naps *naps;
 	uint32_t self;
 };
 
@@ -150,11 +150,14 @@ static void look_at_thread(void *context, int directory, const char *name)
 	const struct survey *survey = context;
 	struct process_call call;
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+	bool is_seen;
 
-	(void)directory;
 	if (tid == survey->self || survey->others->is_awake || is_of_idle_pool(tid))
 		return;
-	if (!thrum__adapt_process_call(survey->look.self, tid, &call) ||
+	is_seen = thrum__adapt_process_call(survey->look.self, tid, &call);
+	if (thrum__adapt_naps_goes_round(survey->naps, tid, is_seen ? &call : NULL))
+		return;
+	if (!is_seen ||
 		!(thrum__adapt_call_is_endless(&call) ||
 			thrum__adapt_vain_looker(&survey->look, survey->look.self, &call, NULL)))
 		survey->others->is_awake = true;
@@ -162,14 +165,17 @@ static void look_at_thread(void *context, int directory, const char *name)
 		look_at_call(survey, tid, &call);
 }
 
-/* Returns whether all other threads sleep, the program has no child, and nobody waits for the event. */
+/* Returns whether all other threads sleep, or only nap again and again, the program has no child, and nobody
+ * waits for the event. */
 static bool look_at_all(struct others *others, const struct looking *looking)
 {
 	struct survey survey = {.others = others, .self = own_tid()};
 
-	thrum__adapt_ends_look(&survey.look);
-	if (survey.look.count != 1 ||
-		!thrum__adapt_process_each(survey.look.self, "/task", look_at_thread, &survey) ||
+	thrum__adapt_relatives_look(&survey.look);
+	if (survey.look.count != 1)
+		return false;
+	survey.naps = thrum__adapt_look_naps();
+	if (!thrum__adapt_process_each(survey.look.self, "/task", look_at_thread, &survey) ||
 		others->is_awake)
 		return false;
 	if (looking->polled)
@@ -207,11 +213,16 @@ bool thrum__adapt_others_settle(struct others *others, const struct looking *loo
 	return false;
 }
 
-bool thrum__adapt_others_rest(const struct looking *looking)
+bool thrum__adapt_others_rest_but(const struct looking *looking, unsigned origins)
 {
 	struct others others = {.fd = NOTHING, .peer = NOTHING};
 
-	return look_at_all(&others, looking) && !(others.origins & ~(unsigned)FROM_TIMER);
+	return look_at_all(&others, looking) && !(others.origins & ~origins);
+}
+
+bool thrum__adapt_others_rest(const struct looking *looking)
+{
+	return thrum__adapt_others_rest_but(looking, FROM_TIMER);
 }
 
 thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid)
@@ -220,7 +231,7 @@ thrum_task thrum__adapt_others_reader(int fd, uint32_t *tid)
 	struct process_call call;
 	bool writes = true;
 
-	thrum__adapt_ends_look(&look);
+	thrum__adapt_relatives_look(&look);
 	for (struct thread *t = thrum__adapt_threads(); t && fd >= 0 && look.count == 1;
 		t = t->next) {
 		*tid = atomic_load(&t->tid);

@@ -113,7 +113,9 @@ static void look_at(const struct voice *voice, const struct looking *looking)
 
 	if (object && atomic_load(&object->waiters) > 0 && thrum__adapt_is_timer(fd) &&
 		thrum__adapt_timer_is_left(fd, &age) && age >= LOOK_TIMED &&
-		thrum__adapt_others_rest(looking))
+		thrum__adapt_others_rest(looking) &&
+		/* It may have been armed, or the condition signalled, before all rested. */
+		thrum__adapt_timer_is_left(fd, &age) && atomic_load(&object->waiters) > 0)
 		tell(object, fd);
 }
 
@@ -135,7 +137,8 @@ static bool is_left(const struct looking *looking)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	result = thrum__adapt_timer_is_last(looking->polled->fd) &&
-		thrum__adapt_others_rest(looking);
+		thrum__adapt_others_rest(looking) &&
+		thrum__adapt_timer_is_last(looking->polled->fd); /* nobody armed it before */
 	pthread_setcancelstate(before, NULL);
 	return result;
 }

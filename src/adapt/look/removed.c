@@ -7,7 +7,8 @@
  * only while a thread waits for the other end, all others sleep, and none waits for a connection to the
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
  * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it
- * back. A source of GLib whose callback runs a loop watches for nothing until that ends.
+ * back. A source of GLib whose callback runs a loop watches for nothing until that ends. A bufferevent of
+ * libevent that was given a callback for data may never have been enabled for reading.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -25,11 +26,12 @@ static struct removed {
 	_Atomic uint32_t blocked;     /* and of these, that wait for a loop within their callback */
 	_Atomic uint64_t loop;        /* the latest such loop's task, */
 	const void *_Atomic runner;   /* and who runs it */
-	const void *_Atomic callback; /* of libevent's latest event; NULL: none */
+	const void *_Atomic callback; /* of a library's latest event; NULL: none */
 	const void *_Atomic disabled; /* where its bufferevent or listener was told to stop; NULL */
-	const char *_Atomic words;    /* NULL: no watch was removed */
-	const void *_Atomic place;    /* of the removal, or the callback */
-	const void *_Atomic above;    /* who called the function that removed it; NULL: not known */
+	_Atomic bool is_timed_out; /* a time-out did that, in the place of which is the callback */
+	const char *_Atomic words; /* NULL: no watch was removed */
+	const void *_Atomic place; /* of the removal, or the callback */
+	const void *_Atomic above; /* who called the function that removed it; NULL: not known */
 	struct thread *_Atomic thread; /* that removed it, */
 	_Atomic uint32_t turn;         /* and in which turn of its loop, */
 	_Atomic int64_t at;            /* and when */
@@ -41,7 +43,9 @@ static struct removed {
 } removed[FDS_MAX];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
+static const char since_timeout[] = ", not read since the time-out told to";
 static const char since_closed[] = ", left since evconnlistener_disable in";
+static const char never_read[] = ", not read since bufferevent_setcb in";
 static const char by_event[] = ", left by the removed event";
 static const char by_source[] = ", left by the removed source";
 static const char blocked[] = ", blocked within the callback";
@@ -70,6 +74,12 @@ void thrum__adapt_removed_turn(void)
 	hear_news(thrum__adapt_self);
 	if (thrum__adapt_self)
 		atomic_store_explicit(&thrum__adapt_self->loops, turns, memory_order_relaxed);
+}
+
+static bool has_watch(int fd)
+{
+	return atomic_load(&removed[fd].sources) > atomic_load(&removed[fd].blocked) ||
+		thrum__adapt_watch_has(fd, EPOLLIN);
 }
 
 static void note(int fd, const char *words, struct place place)
@@ -105,9 +115,18 @@ static void watched(int fd)
 
 	if (!atomic_load_explicit(&one->words, memory_order_relaxed))
 		return;
-	if (atomic_load(&one->words) != blocked)
+	if (atomic_load(&one->words) != blocked && atomic_load(&one->words) != never_read)
 		note_return(one);
 	clear(one);
+}
+
+const void *thrum__adapt_removed_callback(int fd, const void *place)
+{
+	const void *callback = (unsigned)fd < FDS_MAX
+		? atomic_load_explicit(&removed[fd].callback, memory_order_relaxed)
+		: NULL;
+
+	return callback && !thrum__adapt_is_of_program(place) ? callback : NULL;
 }
 
 void thrum__adapt_removed_epoll(int fd, bool is_watched, struct place place)
@@ -116,14 +135,18 @@ void thrum__adapt_removed_epoll(int fd, bool is_watched, struct place place)
 
 	if (fd >= FDS_MAX)
 		return;
-	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
 	disabled = atomic_load_explicit(&removed[fd].disabled, memory_order_relaxed);
 	if (is_watched)
 		watched(fd);
+	else if (atomic_load_explicit(&removed[fd].words, memory_order_relaxed) == never_read)
+		return; /* it is watched for room */
 	else if (disabled)
-		note(fd, thrum__adapt_listens(fd) ? since_closed : since_disabled,
+		note(fd,
+			thrum__adapt_listens(fd)                         ? since_closed
+				: atomic_load(&removed[fd].is_timed_out) ? since_timeout
+									 : since_disabled,
 			(struct place){disabled, NULL});
-	else if (callback)
+	else if ((callback = thrum__adapt_removed_callback(fd, place.at)) != NULL)
 		note(fd, by_event, (struct place){callback, NULL});
 	else
 		note(fd, unwatched, place);
@@ -141,8 +164,35 @@ void thrum__adapt_removed_disabled(int fd, const void *caller)
 {
 	if ((unsigned)fd >= FDS_MAX)
 		return;
+	atomic_store_explicit(&removed[fd].is_timed_out, false, memory_order_relaxed);
 	atomic_store_explicit(&removed[fd].disabled, caller, memory_order_relaxed);
 	raise_to(&used, fd + 1);
+}
+
+void thrum__adapt_removed_timed_out(int fd, const void *callback)
+{
+	const char *words;
+
+	if ((unsigned)fd >= FDS_MAX)
+		return;
+	thrum__adapt_removed_disabled(fd, callback);
+	atomic_store_explicit(&removed[fd].is_timed_out, true, memory_order_relaxed);
+	words = atomic_load_explicit(&removed[fd].words, memory_order_relaxed);
+	if (words == unwatched || words == by_event)
+		note(fd, since_timeout, (struct place){callback, NULL});
+}
+
+void thrum__adapt_removed_unread(int fd, const void *caller)
+{
+	const char *words;
+
+	if ((unsigned)fd >= FDS_MAX)
+		return;
+	words = atomic_load(&removed[fd].words);
+	if (!caller && words == never_read)
+		clear(&removed[fd]);
+	else if (caller && !words && !atomic_load(&removed[fd].disabled) && !has_watch(fd))
+		note(fd, never_read, (struct place){caller, NULL});
 }
 
 uint32_t thrum__adapt_removed_source(int fd)
@@ -225,12 +275,6 @@ bool thrum__adapt_has_removed(void)
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
 
-static bool has_watch(int fd)
-{
-	return atomic_load(&removed[fd].sources) > atomic_load(&removed[fd].blocked) ||
-		thrum__adapt_watch_has(fd, EPOLLIN);
-}
-
 static bool may_tell(const struct removed *one, int fd, int64_t age, const struct looking *looking,
 	struct others *others)
 {
@@ -272,7 +316,7 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 		thrum__adapt_label(label + strlen(label), ", which waits for the loop of", place);
 	}
 	/* A site is the place behind a call. */
-	if (words == by_source || words == by_event)
+	if (words == by_source || words == by_event || words == since_timeout)
 		place = (const char *)place + 1;
 	atomic_store(&one->task, thrum__adapt_look_tell(label, place, others->waiter));
 	if (words == blocked)
@@ -316,7 +360,8 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 	if (atomic_load(&one->task) || now < one->next)
 		return;
 	one->next = now < one->since + LOOK_TIMED ? one->since + LOOK_TIMED : now + LONG;
-	if (may_tell(one, fd, now - one->since, looking, &others))
+	/* It may have been read before all others rested. */
+	if (may_tell(one, fd, now - one->since, looking, &others) && unread_of(words, fd) == left)
 		tell(one, fd, words, &others);
 }
 

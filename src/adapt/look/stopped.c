@@ -12,13 +12,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <unistd.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 #define SETTLE 2 /* ms between tries, */
@@ -126,14 +123,16 @@ static bool is_join(const struct process_call *call)
 
 /* Whether a thread that waits as long as it takes waits for something outside of the program; or, if that is
  * strict, for another thread that may have work to do. */
-static bool is_outside(uint32_t tid, bool is_strict)
+static bool is_outside(uint32_t tid, const struct naps *naps, bool is_strict)
 {
 	const struct look self = {.self = own_pid()};
 	struct process_call call;
-	bool writes;
+	bool writes, is_seen = thrum__adapt_process_call(self.self, tid, &call);
 	int fd;
 
-	if (!thrum__adapt_process_call(self.self, tid, &call))
+	if (thrum__adapt_naps_goes_round(naps, tid, is_seen ? &call : NULL))
+		return false;
+	if (!is_seen)
 		return true;
 	/* The descriptors of an epoll are looked at as well. */
 	if (thrum__adapt_call_is_epoll(&call))
@@ -147,16 +146,21 @@ static bool is_outside(uint32_t tid, bool is_strict)
 static bool may_go_on(bool is_strict)
 {
 	uint32_t self = own_tid();
+	const struct naps *naps;
 
 	for (int fd = 0; fd < atomic_load(&fds_before); fd++)
 		if (may_come(fd, is_strict))
 			return true;
-	if (atomic_load(&are_more) || !thrum__adapt_others_sleep())
+	if (atomic_load(&are_more))
+		return true;
+	naps = thrum__adapt_look_naps();
+	if (!thrum__adapt_others_nap(naps))
 		return true;
 	for (const struct thread *t = thrum__adapt_threads(); t; t = t->next) {
 		uint32_t tid = atomic_load(&t->tid);
 
-		if (tid && tid != self && !atomic_load(&t->is_left) && is_outside(tid, is_strict))
+		if (tid && tid != self && !atomic_load(&t->is_left) &&
+			is_outside(tid, naps, is_strict))
 			return true;
 	}
 	return false;

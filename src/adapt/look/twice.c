@@ -8,10 +8,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
-#include "adapt/relatives/ends.h"
 
 #define NUMBERS 1024 /* descriptors from here on are not noted */
 #define LOSSES 8
@@ -184,9 +183,9 @@ static bool is_vain(void)
 {
 	struct look look = {.fd = -1};
 
-	thrum__adapt_ends_look(&look);
+	thrum__adapt_relatives_look(&look);
 	return look.count == 1 && !(thrum__adapt_watch_origins() & ~FROM_TIMER) &&
-		thrum__adapt_others_sleep();
+		thrum__adapt_others_nap(thrum__adapt_look_naps());
 }
 
 thrum_task thrum__adapt_twice_look(const struct looking *looking)

@@ -12,7 +12,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "adapt/look/look.h"
 
@@ -70,12 +69,21 @@ static void tell(int fd, const struct unsent *one, thrum_task waiter)
 		thrum__adapt_look_tell(label, one->refused ? one->refused : one->caller, waiter));
 }
 
+/* Whether nobody has written the rest, or asked for room, until all others rested. */
+static bool is_still_so(int fd, const struct unsent *one)
+{
+	struct unsent now;
+
+	return thrum__adapt_unsent_get(fd, &now) && now.times == one->times &&
+		!thrum__adapt_watch_has(fd, EPOLLOUT) && has_room(fd);
+}
+
 static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,
 	thrum_task *waiter)
 {
 	struct others others = {.fd = fd, .event = POLLOUT};
 
-	if (!thrum__adapt_others_settle(&others, looking))
+	if (!thrum__adapt_others_settle(&others, looking) || !is_still_so(fd, one))
 		return false;
 	*waiter = others.waiter;
 	if (!one->is_part || (!is_usually_asked(one) && !is_asked(fd)))

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "adapt/look/look.h"
@@ -136,7 +135,7 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 	struct place place = {CALLER, NULL};
 
 	if (fd >= 0 && fd < FDS_MAX && is_without_data(operation, fd, event))
-		place = thrum__adapt_place(CALLER);
+		place = thrum__adapt_place(CHAIN);
 	if (operation == EPOLL_CTL_ADD)
 		thrum__adapt_epoll_asks(epoll, fd);
 	if (event && operation != EPOLL_CTL_DEL)
@@ -286,7 +285,8 @@ static bool may_tell_edge(int fd)
 {
 	struct stat file;
 
-	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && thrum__adapt_others_sleep();
+	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) &&
+		thrum__adapt_others_nap(thrum__adapt_look_naps());
 }
 
 /* The wait of the thread that waits for an answer by this descriptor, or NONE. */
@@ -306,14 +306,19 @@ static void tell_edge(struct watch *watch, int fd, const void *waits_at)
 	const void *accepter = atomic_load(&watch->accepter);
 	bool is_door = thrum__adapt_listens(fd);
 	const void *caller = is_door && accepter ? accepter : waits_at;
+	const char *callback = is_door ? NULL : thrum__adapt_removed_callback(fd, waits_at);
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	thrum__adapt_put_call(label,
 		is_door ? "queued connections of edge-triggered" : "unread data of edge-triggered",
 		fd);
-	thrum__adapt_label(label + strlen(label), ", left by", caller);
-	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	if (callback)
+		thrum__adapt_label(label + strlen(label), ", left by the event", callback);
+	else
+		thrum__adapt_label(label + strlen(label), ", left by", caller);
+	task = thrum__create(thrum__adapt_site(callback ? callback + 1 : caller), THRUM_KIND_TASK,
+		label);
 	if (waiter) {
 		thrum_task_wait(waiter, task);
 		thrum_task_should_resolve(task);

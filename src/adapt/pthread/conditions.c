@@ -7,10 +7,10 @@
 #include <threads.h>
 #include <time.h>
 
+#include "adapt/ends/ends.h"
 #include "adapt/ipc/ipc.h"
 #include "adapt/look/look.h"
 #include "adapt/pthread/pthread.h"
-#include "adapt/relatives/ends.h"
 
 /* ThreadSanitizer's have no version. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -197,7 +197,7 @@ static void tell_clock(struct wait *wait, int64_t left, const struct timespec *u
 		" days too late");
 	task = thrum__adapt_ends_missing(wait, label, wait->caller);
 	if (THRUM__ON(THRUM__BIT_WAITS))
-		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, task);
+		thrum__wait_at(thrum__adapt_event_site(wait->caller), wait->task, task);
 }
 
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
@@ -312,8 +312,10 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 			thrum__adapt_semaphore_end(semaphore);
 		else
 			thrum__adapt_semaphore_begin(semaphore, value);
-		if (is_shared || has_shares())
-			thrum__adapt_share_begins(semaphore, is_shared ? value : 0, &in_memory);
+		if (is_shared)
+			thrum__adapt_share_begins(semaphore, value, &in_memory);
+		else if (has_shares())
+			thrum__adapt_share_ends(semaphore);
 		thrum__adapt_posts_begin(semaphore, is_shared ? 0 : value);
 	}
 	return result;
@@ -324,7 +326,7 @@ STAND_IN int sem_trywait(sem_t *semaphore)
 	int result = real_sem_trywait(CALLER)(semaphore);
 
 	if (result == 0 && is_chosen(ADAPTER_PTHREAD))
-		take(semaphore, CALLER);
+		take(semaphore, CHAIN);
 	return result;
 }
 
@@ -369,7 +371,7 @@ static void tell_post(const void *semaphore, const void *caller)
 		return;
 	}
 	give_permit(semaphore);
-	thrum__adapt_posts_note(semaphore, caller);
+	thrum__adapt_posts_note(semaphore, address_of_caller(caller));
 	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);
 
 	if (!is_new && !is_watched(semaphore))
@@ -435,6 +437,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 \
 		if (!records_condition((const void *)condition)) \
 			return real_##name(caller) arguments; \
+		caller = CHAIN; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
 		begin_condition_wait(&wait, condition, lock, caller, clock, until); \
@@ -446,7 +449,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		if (UNLIKELY(!is_on(ADAPTER_PTHREAD))) \
 			start_if_shared((const void *)condition); \
 		if (is_on(ADAPTER_PTHREAD)) \
-			thrum__adapt_tell_signal(condition, CALLER); \
+			thrum__adapt_tell_signal(condition, CHAIN); \
 		return real_##name(CALLER) arguments; \
 	}
 #define DOWN(name, parameters, arguments, valid) \
@@ -465,6 +468,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
 		if (real_sem_trywait(caller)(semaphore) == 0) { \
+			caller = CHAIN; \
 			take(semaphore, caller); \
 			return 0; \
 		} \
@@ -484,6 +488,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 				share_takes(semaphore, caller); \
 			return result; \
 		} \
+		caller = CHAIN; \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
@@ -500,11 +505,11 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	STAND_IN int name parameters \
 	{ \
 		if (is_on(ADAPTER_PTHREAD)) \
-			tell_post(semaphore, CALLER); \
+			tell_post(semaphore, CHAIN); \
 		else if (is_chosen(ADAPTER_PTHREAD) && !THRUM__ON(THRUM__BIT_STARTED)) \
 			give_permit(semaphore); \
 		if (is_chosen(ADAPTER_PTHREAD)) \
-			share_gives(semaphore); \
+			share_gives(semaphore, CALLER); \
 		return real_##name(CALLER) arguments; \
 	}
 #define END(name, version, parameters, arguments) \

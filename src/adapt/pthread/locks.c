@@ -95,12 +95,12 @@ static NOINLINE bool begin(void)
 		int result = real_##try(caller)(lock); \
 \
 		if (LIKELY(is_taken(result))) { \
-			take_lock(lock, PLACE(noun, caller)); \
+			take_lock(lock, PLACE(noun, CHAIN)); \
 			return result; \
 		} \
 		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) && !begin()) \
 			return real_##name(caller) arguments; \
-		return wait_for_##name(caller, LIST arguments); \
+		return wait_for_##name(CHAIN, LIST arguments); \
 	}
 #define TRY(name, parameters, arguments) \
 	STAND_IN int name parameters \
@@ -108,7 +108,7 @@ static NOINLINE bool begin(void)
 		int result = real_##name(CALLER) arguments; \
 \
 		if (is_taken(result) && IS_NOTED(strstr(#name, "rwlock") ? "rwlock" : "")) \
-			take_lock(lock, PLACE(strstr(#name, "rwlock") ? "rwlock" : "", CALLER)); \
+			take_lock(lock, PLACE(strstr(#name, "rwlock") ? "rwlock" : "", CHAIN)); \
 		return result; \
 	}
 #define DROP(name, parameters, arguments, noun) \

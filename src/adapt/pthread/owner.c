@@ -114,14 +114,15 @@ struct owner {
 static void tell_owner(const struct wait *wait, struct owner *owner)
 {
 	bool is_over = owner->state == ENDED;
-	char label[PROCESS_TEXT + 2 * PLACE_MAX + 40], *to;
+	char label[PROCESS_TEXT + PLACE_MAX + ENDING_TEXT + 40], *to;
 	pid_t process = (pid_t)owner->tid;
 	bool is_child = thrum__adapt_started_at(process) != NULL;
-	const void *place = thrum__adapt_started_by_copy(process);
+	const void *place = is_over ? thrum__adapt_place_of_ended(process)
+				    : thrum__adapt_started_by_copy(process);
 
 	to = stpcpy(label, is_over && is_child ? "child " : "");
 	to = thrum__adapt_put_process_name(to, process);
-	to = is_over ? thrum__adapt_put_killer(to, process) : to;
+	to = is_over ? thrum__adapt_put_ending(to, process) : to;
 	*thrum__adapt_put_starter(to, process) = '\0';
 	owner->task = thrum__create(thrum__adapt_site(place ? place : wait->caller),
 		is_over ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);

@@ -304,7 +304,7 @@ static void begin_join(struct wait *wait, pthread_t thread, const void *caller, 
 	{ \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
-		begin_join(&wait, thread, thrum__adapt_spawns_at(CALLER), IS_TIMED(name)); \
+		begin_join(&wait, thread, thrum__adapt_spawns_at(CHAIN), IS_TIMED(name)); \
 		return real_##name(CALLER) arguments; \
 	}
 JOIN(pthread_join, (pthread_t thread, void **result), (thread, result))

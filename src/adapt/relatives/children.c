@@ -2,13 +2,10 @@
 /*
  * Children that ended, and that nobody waits for any more. Several signals SIGCHLD become one while a
  * thread is busy; a thread that then takes one child leaves the others, and waits for a signal that
- * never comes. And long waits for children, by which a program's recording may begin.
+ * never comes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -47,6 +44,9 @@ static struct {
 	const void *_Atomic caller;
 } taken[TAKEN];
 static _Atomic unsigned next_taken;
+
+/* When a signal's handler took the last child; 0: other code did. */
+static _Atomic int64_t handler_took;
 
 /* It may take a child that was started there. */
 static bool may_take(const struct taker *taker, pid_t child)
@@ -88,6 +88,8 @@ static void note_taken(pid_t child, pid_t process, bool is_quick, const void *ca
 	if (process > 0 && !started)
 		started = caller; /* unknown: it takes no others */
 	note(&last, tid, caller, started);
+	atomic_store(&handler_took,
+		is_quick && thrum__adapt_is_in_handler() ? (int64_t)thrum__port_monotonic() : 0);
 	if (process <= 0 && !is_quick)
 		note(&last_any, tid, caller, NULL);
 	if (is_quick)
@@ -125,7 +127,7 @@ static void note_missing(pid_t process, const void *caller)
 /* A child has ended. Logs it if a signal killed it that nobody here has sent. */
 static void tell_ended(pid_t child, int status)
 {
-	char text[2 * PLACE_MAX], *to;
+	char text[PLACE_MAX + ENDING_TEXT + 40], *to;
 	const void *killer;
 
 	thrum__adapt_fork_ended(child, status);
@@ -133,7 +135,7 @@ static void tell_ended(pid_t child, int status)
 		!thrum__adapt_killed_by(child, &killer) || killer)
 		return;
 	to = thrum__adapt_put_number(stpcpy(text, "process "), (uint64_t)child);
-	to = thrum__adapt_put_killer(to, child);
+	to = thrum__adapt_put_ending(to, child);
 	*thrum__adapt_put_starter(to, child) = '\0';
 	thrum_log(text);
 }
@@ -340,139 +342,21 @@ thrum_task thrum__adapt_children_none(const void *caller)
 	return thrum__adapt_missing(label, caller);
 }
 
-/* ---- Long waits -------------------------------------------------------------------------------- */
-
-bool thrum__adapt_children_begin(void)
+bool thrum__adapt_children_gone(int64_t since)
 {
-	pid_t children[PROCESSES];
-	struct found_processes found = {children, 0, PROCESSES, true};
-	int error = errno;
-	bool is_any = false;
-
-	if (!thrum__adapt_has_forked())
-		return false;
-	thrum__adapt_process_children(own_pid(), &found);
-	for (unsigned i = 0; i < found.count && !is_any; i++)
-		is_any = thrum__adapt_process_is_copy(own_pid(), children[i]) ||
-			thrum__adapt_has_sent_to(children[i]);
-	if (is_any)
-		thrum__adapt_start();
-	errno = error;
-	return is_any;
-}
-
-/* Whether a wait for a child comes back at once. */
-static bool has_ended(pid_t process)
-{
-	siginfo_t told;
-
-	return thrum__adapt_child_ended(process, &told) != 0;
-}
-
-/* Whether of these signals only that of a child has come, which has not ended: so it has stopped. */
-static bool is_of_stop(pid_t process, const sigset_t *signals)
-{
+	siginfo_t ended;
 	sigset_t pending;
 
-	sigpending(&pending);
-	for (int number = 1; number <= SIGRTMAX; number++)
-		if ((sigismember(&pending, number) == 1 && sigismember(signals, number) == 1) !=
-			(number == SIGCHLD))
-			return false;
-	return !has_ended(process);
+	return atomic_load(&handler_took) > since && thrum__adapt_child_ended(-1, &ended) < 0 &&
+		thrum__adapt_process_is_single(own_pid()) && sigpending(&pending) == 0 &&
+		sigismember(&pending, SIGCHLD) == 0;
 }
 
-/* Waits until a child ends, one of these signals comes, or the time of a first look has passed. All these
- * signals are held back. Returns whether the time has passed, or a child has stopped. */
-static bool wait_shortly(pid_t process, const sigset_t *signals)
+thrum_task thrum__adapt_children_tell_gone(const void *caller)
 {
-	struct timespec limit = {0, LOOK_FIRST * 1000000};
-	struct pollfd one = {.events = POLLIN};
-	bool is_over = false;
+	char label[PLACE_MAX + 80] = "SIGCHLD that came before the wait";
 
-	/* It may have ended before. */
-	if (has_ended(process))
-		return false;
-	one.fd = (int)syscall(SYS_signalfd4, -1, signals, SIGRTMAX / 8, O_CLOEXEC);
-	if (one.fd < 0)
-		return false;
-	is_over = syscall(SYS_ppoll, &one, 1, &limit, NULL, 0) == 0 || is_of_stop(process, signals);
-	syscall(SYS_close, one.fd);
-	return is_over;
-}
-
-/* Whether a signal has come whose handler ends a call that waits, besides those that were held back
- * before. */
-static bool is_to_end(const sigset_t *before)
-{
-	sigset_t handled, ending, pending;
-	bool is_any = false, is_ending = false;
-
-	sigpending(&pending);
-	for (int number = 1; number <= SIGRTMAX; number++)
-		is_any |= sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
-	/* To find handlers takes a call for each signal. */
-	if (is_any)
-		thrum__adapt_find_handlers(&handled, &ending);
-	for (int number = 1; number <= SIGRTMAX && is_any; number++)
-		is_ending |= sigismember(&ending, number) == 1 &&
-			sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
-	return is_ending;
-}
-
-bool thrum__adapt_children_interrupt(pid_t process)
-{
-	sigset_t signals, before;
-	int error = errno;
-	bool is_ended = false;
-
-	if (!thrum__adapt_has_forked())
-		return false;
-	if (has_ended(process)) {
-		errno = error;
-		return false;
-	}
-	sigfillset(&signals);
-	pthread_sigmask(SIG_BLOCK, &signals, &before);
-	for (int number = 1; number <= SIGRTMAX; number++)
-		if (number != SIGCHLD && sigismember(&before, number) == 1)
-			sigdelset(&signals, number);
-	if (wait_shortly(process, &signals))
-		thrum__adapt_children_begin();
-	/* A child that has ended comes first, as in the call itself: its own signal ends no wait for it. */
-	is_ended = !has_ended(process) && is_to_end(&before);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = is_ended ? EINTR : error;
-	return is_ended;
-}
-
-/* ---- Handlers during a look --------------------------------------------------------------------- */
-
-void thrum__adapt_children_hold(struct held_signals *held)
-{
-	sigset_t ending;
-
-	thrum__adapt_find_handlers(&held->signals, &ending);
-	pthread_sigmask(SIG_BLOCK, &held->signals, &held->before);
-	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(&held->before, number) == 1)
-			sigdelset(&held->signals, number);
-	held->fd = (int)syscall(SYS_signalfd4, -1, &held->signals, SIGRTMAX / 8, O_CLOEXEC);
-}
-
-enum thrum__adapt_came thrum__adapt_children_release(struct held_signals *held, bool is_over)
-{
-	sigset_t pending;
-	enum thrum__adapt_came came = CAME_NONE;
-
-	sigpending(&pending);
-	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(&pending, number) == 1 && sigismember(&held->signals, number) == 1)
-			came = CAME_ONE;
-	if (came && !is_over && is_to_end(&held->before))
-		came = CAME_ENDING;
-	if (held->fd >= 0)
-		syscall(SYS_close, held->fd);
-	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
-	return came;
+	thrum__adapt_label(strchr(label, '\0'), ", as the last child was taken by",
+		atomic_load(&last.caller));
+	return thrum__adapt_missing(label, caller);
 }

@@ -14,12 +14,11 @@
 #include <sys/sem.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "adapt/base/queues.h"
-#include "adapt/base/sets.h"
 #include "adapt/relatives/needs.h"
+#include "adapt/shared/queues.h"
+#include "adapt/shared/sets.h"
 #include "port/port.h"
 
 /* A wait, and for what. */
@@ -261,7 +260,7 @@ static bool add_users(const struct call *call, uint64_t key, unsigned bit, uint3
 	unsigned count = thrum__adapt_queue_list(key, bit, processes);
 
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t own = thrum__adapt_ends_bit(call->look, processes[i]);
+		uint32_t own = thrum__adapt_relatives_bit(call->look, processes[i]);
 
 		if (processes[i] == call->process)
 			continue;
@@ -285,7 +284,7 @@ static bool find_holders(const struct call *call, uint32_t *by)
 	if (!thrum__adapt_set_of_lock(call->semaphore, &lock) || !thrum__adapt_set_is_taken(&lock))
 		return false;
 	for (unsigned i = 0; i < lock.count; i++) {
-		uint32_t own = thrum__adapt_ends_bit(call->look, lock.holders[i].process);
+		uint32_t own = thrum__adapt_relatives_bit(call->look, lock.holders[i].process);
 
 		if (!own)
 			return false;
@@ -312,7 +311,7 @@ bool thrum__adapt_ipc_need(const struct look *look, pid_t process, uint32_t tid,
 	const struct process_call *made, struct ipc_need *need)
 {
 	struct call call = {.look = look, .process = process, .need = need};
-	uint32_t living, own = thrum__adapt_ends_bit(look, process), turn;
+	uint32_t living, own = thrum__adapt_relatives_bit(look, process), turn;
 	bool is_known;
 
 	*need = (struct ipc_need){.ended = 0};
@@ -351,18 +350,15 @@ static void look_at_process(void *context, int directory, const char *name)
 	struct orphans *orphans = context;
 	pid_t process = atoi(name);
 
-	(void)directory;
-	if (!orphans->found && thrum__adapt_ends_bit(orphans->look, process) == 0)
+	if (!orphans->found && thrum__adapt_relatives_bit(orphans->look, process) == 0)
 		orphans->found = thrum__adapt_process_is_copy(orphans->look->self, process);
 }
 
 bool thrum__adapt_ipc_has_orphans(const struct look *look)
 {
 	struct orphans orphans = {look, false};
-	int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc",
-		O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 
-	return !thrum__adapt_each_number(folder, look_at_process, &orphans) || orphans.found;
+	return !thrum__adapt_each_process(look_at_process, &orphans) || orphans.found;
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
@@ -379,6 +375,6 @@ char *thrum__adapt_ipc_put(char *to, const struct ipc_need *need)
 		return to;
 	to = thrum__adapt_put_named(stpcpy(to, " by ended process "), need->ended,
 		need->ended_name);
-	to = thrum__adapt_put_killer(to, need->ended);
+	to = thrum__adapt_put_ending(to, need->ended);
 	return thrum__adapt_put_starter(to, need->ended);
 }

@@ -4,7 +4,7 @@
 #ifndef ADAPT_NEEDS_H
 #define ADAPT_NEEDS_H
 
-#include "adapt/relatives/ends.h"
+#include "adapt/relatives/processes.h"
 
 #include <sys/syscall.h>
 

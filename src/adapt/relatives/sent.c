@@ -105,8 +105,8 @@ STAND_IN int sigqueue(pid_t to, int number, const union sigval value)
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */
 
-/* The only signal that may end a wait, if nobody but programs send it; else 0. */
-static int only_signal(const sigset_t *mask)
+/* The only signal whose handler may end a wait; else 0. */
+static int only_handled(const sigset_t *mask)
 {
 	sigset_t handled, ending;
 	int only = 0;
@@ -115,11 +115,19 @@ static int only_signal(const sigset_t *mask)
 	for (int number = 1; number <= SIGRTMAX; number++) {
 		if (sigismember(&handled, number) != 1 || sigismember(mask, number) == 1)
 			continue;
-		if (only || !is_of_programs(number))
+		if (only)
 			return 0;
 		only = number;
 	}
 	return only;
+}
+
+/* The same if nobody but programs send it. */
+static int only_signal(const sigset_t *mask)
+{
+	int only = only_handled(mask);
+
+	return is_of_programs(only) ? only : 0;
 }
 
 /* The process that sent the latest signal to this one before a wait began; 0: none did, or an earlier wait
@@ -154,7 +162,9 @@ static bool waits_for_signal(pid_t process)
 	if (thrum__adapt_process_is_over(process))
 		return true;
 	return thrum__adapt_process_is_single(process) &&
-		thrum__adapt_process_call(process, 0, &call) && thrum__adapt_call_is_pause(&call);
+		thrum__adapt_process_call(process, 0, &call) &&
+		(thrum__adapt_call_is_pause(&call) ||
+			(call.number == SYS_rt_sigtimedwait && call.arguments[2] == 0));
 }
 
 /* Whether no relative is left that might send another signal, and no timer. */
@@ -220,6 +230,104 @@ thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void
 	return thrum__adapt_missing(label, caller);
 }
 
+/* ---- Signals that became one --------------------------------------------------------------------- */
+
+#define NUMBERS 65
+/* By number, in this process: when it was taken last, and the place in the ring of a signal that became one
+ * with another, + 1. A fork's child has its parent's. */
+static struct {
+	_Atomic pid_t process;
+	_Atomic int64_t taken[NUMBERS];
+	_Atomic uint32_t merged[NUMBERS];
+} waits;
+
+static bool is_pending(int number)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) != 0 || sigismember(&pending, number) == 1;
+}
+
+/* Returns the place + 1 of the latest signal that was sent after another one, both between these times; 0:
+ * there is none. A signal that is pending now is none of those that were taken. */
+static uint32_t find_merged(int number, int64_t since, int64_t until)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t latest = 0, count = 0;
+	int64_t latest_began = 0;
+	pid_t self = own_pid();
+
+	for (uint32_t i = 0; i < FORKS_SENT; i++) {
+		int64_t began = atomic_load(&forks->signal[i].began);
+
+		if (atomic_load(&forks->signal[i].number) != number ||
+			atomic_load(&forks->signal[i].to) != self || began <= since ||
+			atomic_load(&forks->signal[i].ended) >= until)
+			continue;
+		count++;
+		if (began > latest_began) {
+			latest_began = began;
+			latest = i + 1;
+		}
+	}
+	return count > 1U + is_pending(number) ? latest : 0;
+}
+
+void thrum__adapt_sent_took(int number)
+{
+	int error = errno;
+	int64_t until = now();
+	pid_t self = own_pid();
+
+	if (number >= NUMBERS || !is_of_programs(number) || number >= SIGRTMIN)
+		return;
+	if (atomic_exchange(&waits.process, self) != self) {
+		for (int i = 0; i < NUMBERS; i++) {
+			atomic_store(&waits.taken[i], 0);
+			atomic_store(&waits.merged[i], 0);
+		}
+	}
+	if (atomic_load(&thrum__adapt_forks()->sent) > 0 && !atomic_load(&waits.merged[number]))
+		atomic_store(&waits.merged[number],
+			find_merged(number, atomic_load(&waits.taken[number]), until));
+	atomic_store(&waits.taken[number], until);
+	errno = error;
+}
+
+/* The signal of a set that became one with another; 0: none did. */
+static int merged_of(const sigset_t *set)
+{
+	for (int number = 1; number < NUMBERS && atomic_load(&waits.process) == own_pid(); number++)
+		if (sigismember(set, number) == 1 && atomic_load(&waits.merged[number]))
+			return number;
+	return 0;
+}
+
+bool thrum__adapt_sent_is_merged(const sigset_t *set)
+{
+	return merged_of(set) != 0;
+}
+
+thrum_task thrum__adapt_sent_merged(const sigset_t *set, const void *caller)
+{
+	int number = merged_of(set);
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t at = number ? atomic_load(&waits.merged[number]) - 1 : 0;
+	char label[PROCESS_TEXT + PLACE_MAX + 80], *to;
+	pid_t sender = number ? atomic_load(&forks->signal[at].from) : 0;
+
+	if (!sender || atomic_load(&forks->signal[at].number) != number || is_pending(number) ||
+		thrum__adapt_process_is_over(sender) || !is_alone(sender) ||
+		thrum__adapt_process_reads_signal(own_pid(), number))
+		return THRUM_TASK_NONE;
+	to = stpcpy(thrum__adapt_put_signal(label, number),
+		" that came twice before it was taken, then from ");
+	*thrum__adapt_put_process(to, sender) = '\0';
+	return thrum__adapt_missing(label, caller);
+}
+
+/* ---- Waits that look ------------------------------------------------------------------------------ */
+
 /* Waits as sigsuspend() does, while all signals are held back, and looks meanwhile. */
 static int wait_and_look(struct wait *wait, const sigset_t *mask, int number, pid_t sender,
 	const void *caller)
@@ -243,6 +351,19 @@ static int wait_and_look(struct wait *wait, const sigset_t *mask, int number, pi
 	return result == 0 ? real_ppoll(caller)(NULL, 0, NULL, mask) : result;
 }
 
+bool thrum__adapt_sent_is_gone(const sigset_t *mask)
+{
+	char text[PROCESS_TEXT];
+	int error = errno;
+	int64_t heard = atomic_load(&wait_ended);
+	bool is_gone = heard >= atomic_load(&wait_began) && !is_limited() &&
+		thrum__adapt_children_gone(heard) && only_handled(mask) == SIGCHLD &&
+		thrum__adapt_process_read(own_pid(), "/timers", text) == 0;
+
+	errno = error;
+	return is_gone;
+}
+
 bool thrum__adapt_sent_wait(struct wait *wait, const sigset_t *mask, const void *caller)
 {
 	sigset_t all, before;
@@ -250,12 +371,14 @@ bool thrum__adapt_sent_wait(struct wait *wait, const sigset_t *mask, const void 
 	int error = errno, number = 0;
 	pid_t sender = 0;
 
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	mask = mask ? mask : &before;
 	if (atomic_load(&thrum__adapt_forks()->sent) > 0) {
-		pthread_sigmask(SIG_SETMASK, NULL, &before);
-		mask = mask ? mask : &before;
 		number = only_signal(mask);
 		sender = number ? find_sender(number, began) : 0;
 	}
+	if (thrum__adapt_sent_is_gone(mask))
+		thrum__adapt_wait_instead(wait, thrum__adapt_children_tell_gone(caller), caller);
 	thrum__adapt_sent_begin();
 	errno = error;
 	if (!sender || !thrum__adapt_process_is_single(own_pid()))

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "adapt/base/naps.h"
 #include "adapt/base/process.h"
@@ -139,9 +138,11 @@ static bool has_alarm(void)
 
 bool thrum__adapt_lasts_unheard(const struct unheard *now, const struct unheard *before)
 {
-	return now->how != UNHEARD_NOT && thrum__adapt_is_same_unheard(now, before) &&
-		rough_time() - before->since >= (now->works && before->works ? WORK_LONG : LONG) &&
-		(!now->sleep || (before->sleep && now->sleep != before->sleep));
+	if (now->how == UNHEARD_NOT || !thrum__adapt_is_same_unheard(now, before))
+		return false;
+	return before->is_told ||
+		(rough_time() - before->since >= (now->works && before->works ? WORK_LONG : LONG) &&
+			(!now->sleep || (before->sleep && now->sleep != before->sleep)));
 }
 
 struct unheard thrum__adapt_find_unheard(pid_t process)

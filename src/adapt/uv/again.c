@@ -8,73 +8,20 @@
  */
 #include "adapt/uv/noted.h"
 
-#include <poll.h>
 #include <string.h>
 
 /* By the place that was to start the timer again. */
 static struct noted_all vain = {.max = 16};
 
-REAL(poll)
-REAL(uv_fileno)
-REAL(uv_is_active)
-REAL(uv_timer_get_repeat)
-REAL(uv_walk)
-
 /* ---- Looking ----------------------------------------------------------------------------------- */
-
-/* The rest of a loop. */
-struct rest {
-	int64_t age;    /* ns since the timer was stopped */
-	bool may_go_on; /* something is left that may start it */
-	int asked;      /* a descriptor for whose data a task waits; -1: none */
-};
-
-static void look_at_stream(struct rest *rest, const uv_handle_t *handle)
-{
-	uv_os_fd_t fd;
-
-	if (real_uv_fileno(NULL)(handle, &fd) != 0 || thrum__adapt_origin(fd) != FROM_INSIDE)
-		rest->may_go_on = true;
-	else if (thrum__adapt_pipe_waiter(fd))
-		rest->asked = fd;
-}
-
-static void look_at_handle(uv_handle_t *handle, void *data)
-{
-	struct rest *rest = data;
-	uint64_t repeat;
-
-	if (!real_uv_is_active(NULL)(handle))
-		return;
-	switch (handle->type) {
-	case UV_ASYNC:
-	case UV_PREPARE:
-	case UV_CHECK: break;
-	case UV_TIMER:
-		repeat = real_uv_timer_get_repeat(NULL)((uv_timer_t *)handle);
-		rest->may_go_on |= repeat == 0 || repeat > (uint64_t)rest->age / 2000000;
-		break;
-	case UV_NAMED_PIPE:
-	case UV_TCP: look_at_stream(rest, handle); break;
-	default: rest->may_go_on = true;
-	}
-}
 
 /* Returns the task that waits for data of the loop, if nothing may go on; or NONE. */
 static thrum_task find_waiter(const uv_loop_t *loop, int64_t age)
 {
-	const struct looking looking = {.epoll = loop->backend_fd, .is_endless = true};
-	struct pollfd events = {.fd = loop->backend_fd, .events = POLLIN};
-	struct rest rest = {age, loop->active_reqs.count > 0, -1};
-	struct others others = {.event = POLLIN};
+	struct uv_rest rest = thrum__adapt_uv_rest_of(loop, age);
 
-	real_uv_walk(NULL)((uv_loop_t *)loop, look_at_handle, &rest);
-	others.fd = rest.asked;
-	return !rest.may_go_on && rest.asked >= 0 &&
-			thrum__adapt_others_settle(&others, &looking) && !others.origins &&
-			real_poll(NULL)(&events, 1, 0) == 0
-		? others.waiter
-		: THRUM_TASK_NONE;
+	return rest.may_go_on || rest.has_signals ? THRUM_TASK_NONE
+						  : thrum__adapt_uv_asker(loop, &rest);
 }
 
 static void look_at(struct noted *one)

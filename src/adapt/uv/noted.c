@@ -7,6 +7,7 @@
 REAL(poll)
 REAL(uv_fileno)
 REAL(uv_is_active)
+REAL(uv_timer_get_repeat)
 REAL(uv_walk)
 
 /* ---- Tables ------------------------------------------------------------------------------------ */
@@ -69,36 +70,92 @@ struct noted *thrum__adapt_uv_next_noted(struct noted_all *noted, int *i, int ep
 
 /* ---- The rest of a loop ------------------------------------------------------------------------ */
 
-struct rest {
+/* A walk through a loop's handles. */
+struct walk {
 	const void *except;
 	bool (*is_inner)(int fd);
-	bool may_go_on;
+	int64_t age;
+	struct uv_rest rest;
 };
+
+static void look_at_stream(struct walk *walk, const uv_handle_t *handle)
+{
+	uv_os_fd_t fd;
+
+	if (real_uv_fileno(NULL)(handle, &fd) != 0 || !walk->is_inner(fd))
+		walk->rest.may_go_on = true;
+	else if (thrum__adapt_pipe_waiter(fd))
+		walk->rest.asked = fd;
+}
 
 static void look_at_handle(uv_handle_t *handle, void *data)
 {
-	struct rest *rest = data;
-	int fd;
+	struct walk *walk = data;
+	uint64_t repeat;
 
-	if (handle == rest->except || !real_uv_is_active(NULL)(handle))
+	if (handle == walk->except || !real_uv_is_active(NULL)(handle))
 		return;
 	switch (handle->type) {
 	case UV_ASYNC:
 	case UV_PREPARE:
 	case UV_CHECK: break;
-	case UV_NAMED_PIPE:
-	case UV_TCP:
-		rest->may_go_on |= real_uv_fileno(NULL)(handle, &fd) != 0 || !rest->is_inner(fd);
+	case UV_SIGNAL:
+		walk->rest.has_signals = true;
+		walk->rest.may_go_on |= !thrum__adapt_asks_to_end(((uv_signal_t *)handle)->signum);
 		break;
-	default: rest->may_go_on = true;
+	case UV_TIMER:
+		repeat = real_uv_timer_get_repeat(NULL)((uv_timer_t *)handle);
+		walk->rest.has_timers = true;
+		walk->rest.may_go_on |= repeat == 0 || repeat > (uint64_t)walk->age / 2000000;
+		break;
+	case UV_NAMED_PIPE:
+	case UV_TCP: look_at_stream(walk, handle); break;
+	default: walk->rest.may_go_on = true;
 	}
+}
+
+static void look_at_all(const uv_loop_t *loop, struct walk *walk)
+{
+	walk->rest = (struct uv_rest){.may_go_on = loop->active_reqs.count > 0, .asked = -1};
+	real_uv_walk(NULL)((uv_loop_t *)loop, look_at_handle, walk);
+}
+
+bool thrum__adapt_uv_is_still(const uv_loop_t *loop)
+{
+	struct pollfd events = {.fd = loop->backend_fd, .events = POLLIN};
+
+	return real_poll(NULL)(&events, 1, 0) == 0;
+}
+
+bool thrum__adapt_uv_is_inner(int fd)
+{
+	return thrum__adapt_origin(fd) == FROM_INSIDE;
 }
 
 bool thrum__adapt_uv_rests(const uv_loop_t *loop, const void *except, bool (*is_inner)(int fd))
 {
-	struct rest rest = {except, is_inner, loop->active_reqs.count > 0};
-	struct pollfd events = {.fd = loop->backend_fd, .events = POLLIN};
+	struct walk walk = {.except = except, .is_inner = is_inner};
 
-	real_uv_walk(NULL)((uv_loop_t *)loop, look_at_handle, &rest);
-	return !rest.may_go_on && real_poll(NULL)(&events, 1, 0) == 0;
+	look_at_all(loop, &walk);
+	return !walk.rest.may_go_on && !walk.rest.has_timers && !walk.rest.has_signals &&
+		thrum__adapt_uv_is_still(loop);
+}
+
+struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *loop, int64_t age)
+{
+	struct walk walk = {.is_inner = thrum__adapt_uv_is_inner, .age = age};
+
+	look_at_all(loop, &walk);
+	return walk.rest;
+}
+
+thrum_task thrum__adapt_uv_asker(const uv_loop_t *loop, const struct uv_rest *rest)
+{
+	const struct looking looking = {.epoll = loop->backend_fd, .is_endless = true};
+	struct others others = {.fd = rest->asked, .event = POLLIN};
+
+	return rest->asked >= 0 && thrum__adapt_others_settle(&others, &looking) &&
+			!others.origins && thrum__adapt_uv_is_still(loop)
+		? others.waiter
+		: THRUM_TASK_NONE;
 }

@@ -39,8 +39,26 @@ void thrum__adapt_uv_forget(struct noted_all *, const void *handle);
 /* The next entry from number *i on of this loop in this process, or NULL. Sets *i to the one behind it. */
 struct noted *thrum__adapt_uv_next_noted(struct noted_all *, int *i, int epoll);
 
+/* The rest of a loop in which something has been missing for some time. */
+struct uv_rest {
+	bool may_go_on;   /* something is left that may bring it; it may be what has_… tells */
+	bool has_timers;  /* they came twice since, and may count to more */
+	bool has_signals; /* they ask the program to end */
+	int asked;        /* an inner descriptor for whose data a task waits; -1: none */
+};
+/* age: ns for which it is missing. A request may bring it, and so may a handle that isn't told by the
+ * members, but for streams whose descriptors are inner ones. */
+struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *, int64_t age);
+/* The task that waits for the answer to data that was asked for, if all other threads sleep and nothing has
+ * come; or NONE. */
+thrum_task thrum__adapt_uv_asker(const uv_loop_t *, const struct uv_rest *);
+/* Whether nothing has come that a loop would take now. */
+bool thrum__adapt_uv_is_still(const uv_loop_t *);
+
 /* Whether nothing has come that a loop would take now, and nothing can come: no request, and no handle but
  * `except` and streams whose descriptors are inner ones. */
 bool thrum__adapt_uv_rests(const uv_loop_t *, const void *except, bool (*is_inner)(int fd));
+/* Whether only this program can write to the other end. */
+bool thrum__adapt_uv_is_inner(int fd);
 
 #endif

@@ -5,6 +5,8 @@
  * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
  * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
  * twice since. A stream that is read doesn't count if its other end is here, too, and all threads rest.
+ * The other end may be the loop's own, and have sent all: then its handle waits for the answer. That is told
+ * later, and not if the program stopped reading for nearly as long before.
  */
 #include "adapt/uv/noted.h"
 
@@ -12,12 +14,15 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #define STOPPED_LONG 500000000 /* ns; shorter stops are not looked at */
+#define STOPPED_TIMES 4        /* so many times as long as any before, a stop has no end */
 
 /* By the place that stopped it. `more`: uv_run has returned since, so the pipe's name tells of it. */
 static struct noted_all stopped = {.max = NOTED_MAX};
+
+/* ns for which a stream was stopped that was read again. */
+static _Atomic int64_t longest;
 
 REAL(poll)
 REAL(uv_fileno)
@@ -37,10 +42,13 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 
 	thrum__adapt_uv_read_anew(stream);
 	thrum__adapt_uv_listens_anew(stream);
+	thrum__adapt_uv_is_taken(stream);
 	if (!one)
 		return;
 	if (one->more && real_uv_fileno(NULL)(handle, &fd) == 0)
 		thrum__adapt_pipe_rename(fd, "", NULL, NULL);
+	if (rough_time() - one->since > atomic_load(&longest))
+		atomic_store(&longest, rough_time() - one->since);
 	thrum__adapt_uv_unnote(one);
 }
 
@@ -64,7 +72,7 @@ STAND_IN int uv_read_stop(uv_stream_t *handle)
 {
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task((uv_handle_t *)handle) &&
 		!thrum__adapt_uv_noted(&stopped, handle) &&
-		thrum__adapt_uv_note(&stopped, (uv_handle_t *)handle, thrum__adapt_caller(CALLER),
+		thrum__adapt_uv_note(&stopped, (uv_handle_t *)handle, thrum__adapt_caller(CHAIN),
 			look))
 		atomic_store(&thrum__adapt_stops_streams, true);
 	return real_uv_read_stop(CALLER)(handle);
@@ -79,6 +87,7 @@ struct rest {
 	bool may_go_on;     /* something is left that may start it */
 	bool has_inner;     /* or a stream that is read, to which only this process may write */
 	thrum_task blocked; /* the first write to it that isn't done, or NONE */
+	thrum_task reader;  /* the handle of its other end, which wrote all and reads; or NONE */
 };
 
 /* The first request to write that a stream has not done, or NONE. */
@@ -98,11 +107,14 @@ static void look_at_stream(struct rest *rest, uv_stream_t *stream)
 {
 	uv_os_fd_t fd;
 	bool is_known = real_uv_fileno(NULL)((uv_handle_t *)stream, &fd) == 0;
+	bool is_read = real_uv_is_active(NULL)((uv_handle_t *)stream) &&
+		real_uv_is_readable(NULL)(stream); /* one that only listens can't be read */
 
-	if (rest->writer >= 0 && is_known && fd == rest->writer)
+	if (rest->writer >= 0 && is_known && fd == rest->writer) {
 		rest->blocked = write_of(stream);
-	else if (!real_uv_is_active(NULL)((uv_handle_t *)stream) ||
-		!real_uv_is_readable(NULL)(stream)) /* one that only listens can't be read */
+		if (!rest->blocked && is_read)
+			rest->reader = thrum__adapt_uv_task((uv_handle_t *)stream);
+	} else if (!is_read)
 		return;
 	else if (is_known && is_of_own_pipe(fd) && thrum__adapt_origin(fd) == FROM_INSIDE)
 		rest->has_inner = true;
@@ -131,22 +143,32 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 	}
 }
 
-static void tell(struct noted *one, int fd, thrum_task waiter)
+static void tell(struct noted *one, int fd, thrum_task waiter, bool is_sure)
 {
 	char label[CALL_MAX + PLACE_MAX + 40];
 
-	thrum__adapt_put_call(label, "unread data of", fd);
+	thrum__adapt_put_call(label, is_sure ? "unread data of" : "data so far unread of", fd);
 	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->place);
 	one->task = thrum__adapt_look_tell(label, one->place, waiter);
 }
 
-/* Whether nothing has come that the loop would take now, and no thread will write anything. */
-static bool all_rest(int epoll)
+/* Whether nothing has come that the loop would take now, and no thread will write anything: nothing comes but
+ * from these origins. */
+static bool all_rest(int epoll, unsigned origins)
 {
+	const struct looking looking = {.epoll = epoll, .is_endless = true};
 	struct pollfd events = {.fd = epoll, .events = POLLIN};
 
-	return thrum__adapt_others_rest(&(struct looking){.epoll = epoll, .is_endless = true}) &&
+	return thrum__adapt_others_rest_but(&looking, origins) &&
 		real_poll(NULL)(&events, 1, 0) == 0;
+}
+
+/* Whether the other end waits in vain for the answer to what is unread. */
+static bool is_asked(const struct noted *one, const struct rest *rest)
+{
+	return rest->reader && rest->age >= LOOK_TIMED &&
+		rest->age / STOPPED_TIMES > atomic_load(&longest) &&
+		all_rest(one->epoll, FROM_TIMER | FROM_DOOR);
 }
 
 static void look_at(struct noted *one)
@@ -165,13 +187,19 @@ static void look_at(struct noted *one)
 	if (!waiter)
 		waiter = thrum__adapt_pipe_waiter(fd);
 	rest.writer = thrum__adapt_pipe_other(fd, true);
+	if (rest.writer < 0)
+		rest.writer = thrum__adapt_socket_peer(fd);
 	real_uv_walk(NULL)(handle->loop, look_at_handle, &rest);
+	if (rest.may_go_on || handle->loop->active_reqs.count != (rest.blocked != THRUM_TASK_NONE))
+		return;
 	if (!waiter)
 		waiter = rest.blocked;
-	if (waiter && !rest.may_go_on &&
-		handle->loop->active_reqs.count == (rest.blocked != THRUM_TASK_NONE) &&
-		(rest.has_inner ? all_rest(one->epoll) : thrum__adapt_others_sleep()))
-		tell(one, fd, waiter);
+	if (!waiter && is_asked(one, &rest))
+		waiter = rest.reader;
+	if (waiter &&
+		(rest.has_inner ? all_rest(one->epoll, FROM_TIMER)
+				: thrum__adapt_others_nap(thrum__adapt_look_naps())))
+		tell(one, fd, waiter, waiter != rest.reader);
 }
 
 static thrum_task look(int epoll, bool is_waiting)

@@ -41,6 +41,7 @@ bool thrum__adapt_uv_begin(const void *caller)
 	if (thrum__adapt_uv_is_code(caller))
 		return false;
 	thrum__adapt_start();
+	thrum__adapt_acts++;
 	return is_on(ADAPTER_UV);
 }
 
@@ -75,10 +76,15 @@ thrum_task thrum__adapt_uv_request_task(const uv_req_t *req)
 	return (uintptr_t)req->reserved[REQUEST_TASK];
 }
 
+void (*thrum__adapt_uv_request_callback(const uv_req_t *req))(void)
+{
+	return (void (*)(void))(uintptr_t)req->reserved[REQUEST_CALLBACK];
+}
+
 void (*thrum__adapt_uv_run_request(struct uv_run *run, uv_req_t *req))(void)
 {
 	begin_run(run, req->reserved[REQUEST_TASK], req->reserved[REQUEST_CALLBACK]);
-	return (void (*)(void))(uintptr_t)req->reserved[REQUEST_CALLBACK];
+	return thrum__adapt_uv_request_callback(req);
 }
 
 void thrum__adapt_uv_end_request(const struct uv_run *run, ssize_t status)

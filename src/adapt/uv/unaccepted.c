@@ -36,11 +36,6 @@ void thrum__adapt_uv_connected(uv_stream_t *handle, const void *callback)
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
 
-static bool is_inner(int fd)
-{
-	return thrum__adapt_origin(fd) == FROM_INSIDE;
-}
-
 /* Whether a thread waits for the other end of the connection that came, or of one in the queue behind it. */
 static bool find_waiter(const struct noted *one, int accepted, int door, struct others *others)
 {
@@ -66,7 +61,7 @@ static void look_at(struct noted *one)
 	}
 	if (one->task || rough_time() - one->since < LEFT_LONG ||
 		real_uv_fileno(NULL)((const uv_handle_t *)handle, &fd) != 0 ||
-		!thrum__adapt_uv_rests(handle->loop, handle, is_inner) ||
+		!thrum__adapt_uv_rests(handle->loop, handle, thrum__adapt_uv_is_inner) ||
 		!find_waiter(one, handle->accepted_fd, fd, &others))
 		return;
 	thrum__adapt_put_call(label, "queued connections of", fd);

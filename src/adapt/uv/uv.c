@@ -227,7 +227,8 @@ REAL(uv_is_active)
 REAL(uv_async_init)
 REAL(uv_async_send)
 REAL(uv_run)
-REAL(uv_queue_work)
+REAL(uv_poll_start)
+REAL(uv_fileno)
 REAL(uv_pipe_connect)
 REAL(uv_spawn)
 REAL(uv_close)
@@ -274,8 +275,8 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 		thrum__adapt_uv_timer_over(handle);
 	} else if (result == 0 && repeat == 0 && thrum__adapt_uv_begin(CALLER) &&
 		!real_uv_is_active(CALLER)(AS_HANDLE(handle))) {
-		thrum__adapt_loop_timer_vain(handle, thrum__adapt_caller(CALLER));
-		thrum__adapt_uv_timer_vain(handle, thrum__adapt_caller(CALLER));
+		thrum__adapt_loop_timer_vain(handle, thrum__adapt_caller(CHAIN));
+		thrum__adapt_uv_timer_vain(handle, thrum__adapt_caller(CHAIN));
 	}
 	return result;
 }
@@ -283,7 +284,7 @@ STAND_IN int uv_timer_again(uv_timer_t *handle)
 STAND_IN int uv_timer_stop(uv_timer_t *handle)
 {
 	if (thrum__adapt_uv_begin(CALLER) && real_uv_is_active(CALLER)(AS_HANDLE(handle))) {
-		thrum__adapt_loop_timer_stopped(handle, thrum__adapt_caller(CALLER));
+		thrum__adapt_loop_timer_stopped(handle, thrum__adapt_caller(CHAIN));
 		thrum_task_due(thrum__adapt_uv_task(AS_HANDLE(handle)), INT64_MAX);
 	}
 	return real_uv_timer_stop(CALLER)(handle);
@@ -319,47 +320,38 @@ STAND_IN int uv_async_send(uv_async_t *handle)
 	return real_uv_async_send(CALLER)(handle);
 }
 
+/* libuv's handler only writes to a pipe of its loop. */
+#define STARTS_SIGNAL(name) \
+	REAL(name) \
+	STAND_IN int name(uv_signal_t *handle, uv_signal_cb cb, int number) \
+	{ \
+		bool is_ours = thrum__adapt_uv_start(AS_HANDLE(handle), "signal", AS_FUNCTION(cb), \
+			CALLER); \
+		int result = real_##name(CALLER)(handle, is_ours ? on_signal : cb, number); \
+\
+		if (is_ours && result == 0) \
+			thrum__adapt_loop_handles(number); \
+		return result; \
+	}
+STARTS_SIGNAL(uv_signal_start)
+STARTS_SIGNAL(uv_signal_start_oneshot)
+
+/* libuv takes the descriptor out of its epoll itself, as in uv_poll_stop. */
+STAND_IN int uv_poll_start(uv_poll_t *handle, int events, uv_poll_cb cb)
+{
+	int fd;
+
+	if (!thrum__adapt_uv_start(AS_HANDLE(handle), "poll", AS_FUNCTION(cb), CALLER))
+		return real_uv_poll_start(CALLER)(handle, events, cb);
+	if (events & UV_READABLE && real_uv_fileno(NULL)(AS_HANDLE(handle), &fd) == 0)
+		thrum__adapt_removed_event(fd, (const void *)(uintptr_t)cb);
+	return real_uv_poll_start(CALLER)(handle, events, on_poll);
+}
+
 STAND_IN int uv_run(uv_loop_t *loop, uv_run_mode mode)
 {
 	return thrum__adapt_uv_begin(CALLER) ? thrum__adapt_uv_run_loop(loop, mode, CALLER)
 					     : real_uv_run(CALLER)(loop, mode);
-}
-
-/* A request's word for the function that runs in the thread pool. */
-#define WORK 3
-
-static void on_work(uv_work_t *req)
-{
-	struct uv_run run;
-	uv_work_cb work = (uv_work_cb)(uintptr_t)req->reserved[WORK];
-
-	thrum__adapt_uv_run_request(&run, AS_REQUEST(req));
-	thrum__adapt_thread_is_idle(false);
-	work(req);
-	thrum__adapt_thread_is_idle(true);
-	thrum__adapt_uv_end_run(&run);
-}
-
-ON_REQUEST(on_work_done, uv_after_work_cb, status, (uv_work_t * req, int status), (req, status))
-
-STAND_IN int uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_after_work_cb done)
-{
-	char label[PLACE_MAX];
-
-	if (!work || !thrum__adapt_uv_begin(CALLER))
-		return real_uv_queue_work(CALLER)(loop, req, work, done);
-	thrum__adapt_label(label, "work", (const void *)(uintptr_t)work);
-	thrum_task task = thrum__adapt_request_then(CALLER, AS_FUNCTION(done), "%s", label);
-
-	thrum_task_ready(task);
-	/* The pool may run it at once. */
-	req->reserved[WORK] = (void *)(uintptr_t)work;
-	thrum__adapt_uv_accepted(AS_REQUEST(req), task, 0, AS_FUNCTION(done));
-	int result = real_uv_queue_work(CALLER)(loop, req, on_work, on_work_done);
-
-	if (result < 0)
-		thrum_task_cancel(task);
-	return result;
 }
 
 STAND_IN void uv_pipe_connect(uv_connect_t *req, uv_pipe_t *handle, const char *name,

@@ -45,6 +45,9 @@ bool thrum__adapt_uv_is_at_once(void);
 /* Returns a request's task, or NONE. */
 thrum_task thrum__adapt_uv_request_task(const uv_req_t *);
 
+/* Returns the program's callback of a request. */
+void (*thrum__adapt_uv_request_callback(const uv_req_t *))(void);
+
 /* ---- Handles ------------------------------------------------------------------------------- */
 
 /* A new handle. Call it also if nothing is recorded. kind: enum thrum_kind. */
@@ -67,6 +70,8 @@ void thrum__adapt_uv_read_anew(const uv_stream_t *);
 void thrum__adapt_uv_connected(uv_stream_t *, const void *callback);
 /* It no longer waits to be accepted, or the listening stream is closed. */
 void thrum__adapt_uv_listens_anew(const uv_stream_t *);
+/* An accepted stream or a socket for datagrams is read from now on, or closed. */
+void thrum__adapt_uv_is_taken(const void *handle);
 /* The same for all that is known of a handle's reading. */
 void thrum__adapt_uv_started(const uv_handle_t *);
 /* uv_run has returned: streams whose reading was stopped are left. */

@@ -4,37 +4,36 @@
 
 #include <string.h>
 
-#include "analyse/label.h"
-
 /* ---- The tasks ----------------------------------------------------------------------------- */
 
-/* A pattern that tasks' names must have. */
-struct wanted {
-	char pattern[THRUM__LABEL_PATTERN_MAX];
-	size_t size;
-};
-
-static bool is_alike(const void *context, const char *label, size_t size)
+void thrum__slow_pattern_make(const struct thrum__model *model, uint32_t task,
+	struct thrum__slow_pattern *pattern)
 {
-	const struct wanted *wanted = context;
-	char pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+	const char *label = thrum__model_task_name(model, task, &size);
 
-	return size > 0 && thrum__analyse_label_pattern(label, size, pattern) == wanted->size &&
-		memcmp(pattern, wanted->pattern, wanted->size) == 0;
+	pattern->size = thrum__analyse_label_pattern(label, size, pattern->text);
+}
+
+bool thrum__slow_has_pattern(const void *context, const char *label, size_t size)
+{
+	const struct thrum__slow_pattern *pattern = context;
+	char other[THRUM__LABEL_PATTERN_MAX];
+
+	return size > 0 && thrum__analyse_label_pattern(label, size, other) == pattern->size &&
+		memcmp(other, pattern->text, pattern->size) == 0;
 }
 
 /* Makes a step of a list of the tasks whose names have the pattern of this one's; none if it has no
  * name. */
 static int list_alike(struct thrum__slow_answer *answer)
 {
-	struct wanted wanted;
-	size_t size;
-	const char *label = thrum__model_task_name(answer->model, answer->task, &size);
+	struct thrum__slow_pattern pattern;
 
-	wanted.size = thrum__analyse_label_pattern(label, size, wanted.pattern);
-	return size == 0 ? 0
-			 : thrum__slow_lives_list(answer->model, answer->paths.heads, is_alike,
-				   &wanted, &answer->lives);
+	thrum__slow_pattern_make(answer->model, answer->task, &pattern);
+	return pattern.size == 0 ? 0
+				 : thrum__slow_lives_list(answer->model, answer->paths.heads,
+					   thrum__slow_has_pattern, &pattern, &answer->lives);
 }
 
 /* Chooses the life of the task, or of the one that became it. */

@@ -3,6 +3,7 @@
 #ifndef ANALYSE_SLOW_ANSWER_H
 #define ANALYSE_SLOW_ANSWER_H
 
+#include "analyse/label.h"
 #include "analyse/slow/cause.h"
 #include "analyse/slow/slow.h"
 
@@ -17,6 +18,19 @@ struct thrum__slow_permits {
 /* Finds those that were lost before a time. Returns 0 or -THRUM_E_MEMORY. O(edges of the semaphore). */
 THRUM__MUST_USE int thrum__slow_permits_find(const struct thrum__model *,
 	const struct thrum__cause *, int64_t before, struct thrum__slow_permits *);
+
+/* A pattern that tasks' names must have. */
+struct thrum__slow_pattern {
+	char text[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+};
+
+/* Makes the pattern of a task's name. */
+void thrum__slow_pattern_make(const struct thrum__model *, uint32_t task,
+	struct thrum__slow_pattern *);
+
+/* Whether a label isn't empty and has the pattern, a struct thrum__slow_pattern. */
+bool thrum__slow_has_pattern(const void *pattern, const char *label, size_t size);
 
 struct thrum__slow_answer {
 	const struct thrum__model *model;
@@ -75,5 +89,11 @@ struct thrum__slow_missed {
 /* If the cause is a time-out, looks for such a signal in the task's life. Nearly all others of the condition
  * must be heard. O(edges of the timer and the condition). */
 bool thrum__slow_missed_find(const struct thrum__slow_answer *, struct thrum__slow_missed *);
+
+/* If the slow task mostly waited for its lane, which ran all tasks of its name, and other lanes that are
+ * named alike ran no task at all, and were suspended nearly all the time: returns how many these are, and
+ * sets *thread to the lane's own task. Else returns 0, also if events are lost. O(runs of the tasks +
+ * lanes). */
+uint32_t thrum__slow_dealt_find(const struct thrum__slow_answer *, uint32_t *thread);
 
 #endif

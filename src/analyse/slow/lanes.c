@@ -8,6 +8,7 @@
 #define CREATORS_MAX 16 /* creators searched for a task's ancestor */
 #define IDLE_PERCENT 5  /* of a time: a shorter pause is part of the loop's own work */
 #define IDLE 1000000    /* ns: a longer pause isn't, in any case */
+#define AT_ONCE 100000  /* ns: in so short a pause, a loop is told of what came before */
 
 uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task, int64_t time)
 {
@@ -62,6 +63,29 @@ int64_t thrum__slow_lane_busy_since(const struct thrum__slow_walk *walk, uint32_
 			return end;
 	}
 	return from;
+}
+
+int64_t thrum__slow_lane_turn(const struct thrum__slow_walk *walk, uint32_t lane, int64_t from,
+	int64_t to)
+{
+	const struct thrum__slices *all = &walk->paths->suspensions;
+	int64_t before = to;
+	uint32_t i;
+
+	if (lane >= walk->model->lane_count)
+		return to;
+	i = thrum__slow_rows_before(walk->model, all, lane, to, thrum__slow_suspension_start);
+	while (i > all->first[lane] && before > from) {
+		uint32_t row = all->rows[--i];
+		int64_t end = THRUM__SUSPENSION(walk->model, row, end);
+
+		if (!is_idle(walk->model, row))
+			continue;
+		if (before < to || end - THRUM__SUSPENSION(walk->model, row, start) > AT_ONCE)
+			return end > from ? end : from;
+		before = THRUM__SUSPENSION(walk->model, row, start);
+	}
+	return before > from ? to : from;
 }
 
 /* Whether `task` was created by `ancestor`, or by one that was, and so on. */
@@ -184,9 +208,8 @@ static uint32_t interruption(const struct thrum__slow_walk *walk, uint32_t lane,
 static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, struct before run, uint32_t next, int64_t from, int64_t to, int doing)
 {
-	bool is_blocked = (doing == THRUM__DOING_READY || doing == THRUM__DOING_LATE) &&
-		run.task == next && run.task != piece->task &&
-		!thrum__slow_is_ground(walk->model, run.task);
+	bool is_blocked = doing != THRUM__DOING_QUEUED && run.task == next &&
+		run.task != piece->task && !thrum__slow_is_ground(walk->model, run.task);
 	uint32_t row = is_blocked ? interruption(walk, lane, run.end, to) : THRUM__NONE;
 
 	if (row != THRUM__NONE && !is_idle(walk->model, row))

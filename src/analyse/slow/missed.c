@@ -91,11 +91,9 @@ static uint32_t missed_signal(const struct thrum__model *model, struct given_up 
 	uint32_t edge = THRUM__TASK(model, wait.condition, edge_in), missed = THRUM__NONE;
 	unsigned heard = 0, unheard = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
 		if (time > wait.since && time <= due)
 			return THRUM__NONE;
 		if (thrum__model_waiters(model, edge) != 0)

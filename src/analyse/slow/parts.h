@@ -36,7 +36,7 @@ int64_t thrum__slow_off_cpu_start(const struct thrum__model *, uint32_t off_cpu)
 uint32_t thrum__slow_rows_before(const struct thrum__model *, const struct thrum__slices *,
 	uint32_t owner, int64_t time, int64_t (*time_of)(const struct thrum__model *, uint32_t));
 
-/* ---- The walk: path.c ---------------------------------------------------------------------- */
+/* ---- The walk: pieces.c -------------------------------------------------------------------- */
 
 /* A task and a time of it that is still to be walked. */
 struct thrum__slow_piece {
@@ -63,6 +63,9 @@ void thrum__slow_part_add(struct thrum__slow_walk *, const struct thrum__slow_pi
 
 /* Pushes a piece, which is walked later. */
 void thrum__slow_push(struct thrum__slow_walk *, struct thrum__slow_piece);
+
+/* The same for the task and for each that it became, each with its part of the time. */
+void thrum__slow_push_chain(struct thrum__slow_walk *, struct thrum__slow_piece);
 
 /* Pushes a piece for a task, and for each that it became, below the frame of another piece. Returns the
  * frame, or NONE. */
@@ -160,6 +163,11 @@ void thrum__slow_lane_add(struct thrum__slow_walk *, const struct thrum__slow_pi
 /* The last time between `from` and `to` at which the lane had waited for work: a task that was
  * ready before would have run then. `from` if it was always busy. */
 int64_t thrum__slow_lane_busy_since(const struct thrum__slow_walk *, uint32_t lane, int64_t from,
+	int64_t to);
+
+/* Since when something that a lane handles at `to` may have waited for its turn: the loop last asked for news
+ * before that, or if it was told at once then, the time before. Not before `from`; `to` if it never asked. */
+int64_t thrum__slow_lane_turn(const struct thrum__slow_walk *, uint32_t lane, int64_t from,
 	int64_t to);
 
 /* The lane on which a task runs at a time, or has its last run before it; NONE: it never ran. */

@@ -7,6 +7,7 @@
  *	places.c  the same of the waits that begin in a function
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
+ *	pieces.c  what of it is still to be walked
  *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
  *	line.c      tasks whose answers come in the order in which they were made
  *	messages.c  the work of another process on a message

@@ -8,7 +8,8 @@
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
+#define LOOK_BACK 64   /* edges of a task that are searched, from the latest back */
+#define ACTS_BACK 1024 /* the same of those by which it acts */
 #define ANCESTORS_MAX 16
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
 #define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
@@ -36,10 +37,43 @@ uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int
 	return THRUM__NONE;
 }
 
+uint32_t thrum__why_edge_from(const struct thrum__model *model, uint32_t task, int kind)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, ACTS_BACK)
+		if (THRUM__EDGE(model, edge, kind) == kind)
+			return edge;
+	return THRUM__NONE;
+}
+
+bool thrum__why_has_acted(const struct thrum__model *model, uint32_t task, int kind, uint32_t on)
+{
+	uint32_t edge = THRUM__TASK(model, on, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, ACTS_BACK)
+		if (THRUM__EDGE(model, edge, kind) == kind &&
+			THRUM__EDGE(model, edge, from) == task)
+			return true;
+	return false;
+}
+
 uint32_t thrum__why_actor(const struct thrum__model *model, uint32_t edge)
 {
 	return edge == THRUM__NONE ? THRUM__NONE
 				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
+}
+
+uint32_t thrum__why_actor_to(const struct thrum__model *model, uint32_t task, int kind)
+{
+	return thrum__why_actor(model, thrum__why_edge_to(model, task, kind));
+}
+
+uint32_t thrum__why_acted_on(const struct thrum__model *model, uint32_t task, int kind)
+{
+	uint32_t edge = thrum__why_edge_from(model, task, kind);
+
+	return edge == THRUM__NONE ? edge : thrum__why_known(model, THRUM__EDGE(model, edge, to));
 }
 
 bool thrum__why_is_recent(const struct thrum__model *model, int64_t time)
@@ -94,8 +128,7 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 		return;
 	thrum__why_add_step(finding, is_cancelled ? THRUM__STEP_CANCELLED : THRUM__STEP_FAILED,
 		source, thrum__why_actor(model, edge), since, edge);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, source,
-		THRUM__EDGE(model, wait, time), wait);
+	thrum__why_add_at(finding, model, THRUM__STEP_WAITS_FOR, task, source, wait);
 	*thrum__cause(search, task) = search->findings->count - 1;
 	*thrum__cause(search, source) = search->findings->count - 1; /* told once */
 	thrum__why_mark(search, task, THRUM__MARK_BEHIND);
@@ -324,24 +357,6 @@ static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t w
 	return thrum__why_is_cut(&model->tasks, task);
 }
 
-/* The task that an ended task read last, if that one was cancelled: then the ended task ended
- * because of it. Else the ended task itself. */
-static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ;
-		i++)
-		edge = THRUM__EDGE(model, edge, prev_out);
-	if (!thrum__model_has_row(&model->edges, edge) ||
-		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
-		!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
-		return task;
-	source = thrum__model_heir(model, THRUM__EDGE(model, edge, to));
-	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
-}
-
 /* Whether a task other than this one waited for the cancelled one. */
 static bool is_shared(const struct thrum__model *model, uint32_t cancelled, uint32_t task)
 {
@@ -356,20 +371,19 @@ static bool is_shared(const struct thrum__model *model, uint32_t cancelled, uint
 	return false;
 }
 
-/* Whether those that waited for a task resolved nevertheless, so that they expect its end. */
+/* Whether those that waited for a task expect its end: they resolved nevertheless, or ignore its result. */
 static bool is_expected(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 	bool is_awaited = false;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
-			continue;
 		if (!thrum__model_has_row(&model->tasks, from) ||
-			THRUM__TASK(model, thrum__model_heir(model, from), state) !=
-				THRUM__STATE_RESOLVED)
+			(THRUM__TASK(model, thrum__model_heir(model, from), state) !=
+					THRUM__STATE_RESOLVED &&
+				THRUM__TASK(model, from, kind) != THRUM_KIND_IGNORE_RESULT))
 			return false;
 		is_awaited = true;
 	}
@@ -389,7 +403,7 @@ static bool is_given_up(const struct thrum__model *model, uint32_t task, uint32_
 static void check_cancelled(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t cancelled = first_cancelled(model, task), by;
+	uint32_t cancelled = thrum__why_first_cancelled(model, task), by;
 	struct thrum__finding *finding;
 
 	if (THRUM__TASK(model, cancelled, state) != THRUM__STATE_CANCELLED)
@@ -407,8 +421,7 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 	finding = thrum__why_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);
 	if (!finding)
 		return;
-	thrum__why_add_step(finding, THRUM__STEP_CANCELLED, cancelled, by,
-		THRUM__EDGE(model, cancel, time), cancel);
+	thrum__why_add_at(finding, model, THRUM__STEP_CANCELLED, cancelled, by, cancel);
 	if (task != cancelled)
 		thrum__why_add_step(finding, THRUM__STEP_ENDS_TOO, task, cancelled,
 			THRUM__TASK(model, task, end),

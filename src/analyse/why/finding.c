@@ -78,6 +78,18 @@ bool thrum__why_are_peers(const struct thrum__search *search, uint32_t a, uint32
 	return a == b || (key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b));
 }
 
+bool thrum__why_is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	const struct thrum__model *model = search->model;
+	uint16_t site = THRUM__TASK(model, a, site);
+	uint32_t key = thrum__why_peers_key(&search->peers, a);
+
+	if (THRUM__TASK(model, a, kind) != THRUM__TASK(model, b, kind))
+		return false;
+	return site > 0 ? site == THRUM__TASK(model, b, site)
+			: key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b);
+}
+
 bool thrum__why_are_named_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
 {
 	char patterns[2][THRUM__LABEL_PATTERN_MAX];
@@ -122,6 +134,23 @@ struct thrum__step *thrum__why_add_step(struct thrum__finding *finding, int kind
 	return step;
 }
 
+struct thrum__step *thrum__why_add_end(struct thrum__finding *finding,
+	const struct thrum__model *model, int kind, uint32_t task, uint32_t other)
+{
+	return thrum__why_add_step(finding, kind, task, other, THRUM__TASK(model, task, end),
+		THRUM__NONE);
+}
+
+void thrum__why_move_last(struct thrum__finding *finding, unsigned before)
+{
+	unsigned last = finding->step_count - 1u;
+	struct thrum__step step = finding->steps[last];
+
+	for (; last > before; last--)
+		finding->steps[last] = finding->steps[last - 1];
+	finding->steps[before] = step;
+}
+
 void thrum__why_set_more(struct thrum__step *step, uint32_t more)
 {
 	if (step)
@@ -145,16 +174,15 @@ static bool add_holder(const struct thrum__model *model, struct thrum__finding *
 	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
 	if (thrum__analyse_task_is_pending(model, task))
-		thrum__why_add_step(finding, THRUM__STEP_HOLDS, shown_as(model, task), lock,
-			THRUM__EDGE(model, hold->edge, time), hold->edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_HOLDS, shown_as(model, task), lock,
+			hold->edge);
 	else
 		thrum__why_add_step(finding, THRUM__STEP_STILL_HOLDS, task, lock,
 			thrum__model_task_end_time(model, task), hold->edge);
 	return true;
 }
 
-/* Whether one of the steps from `from` on is about a task: it may hold several permits. */
-static bool has_holder(const struct thrum__finding *finding, unsigned from, uint32_t task)
+bool thrum__why_has_step(const struct thrum__finding *finding, unsigned from, uint32_t task)
 {
 	for (unsigned i = from; i < finding->step_count; i++)
 		if (finding->steps[i].task == task)
@@ -178,7 +206,7 @@ void thrum__why_add_holders(const struct thrum__search *search, struct thrum__fi
 
 			if (turn != (is_first ? 0 : is_pending ? 2 : 1))
 				continue;
-			if (has_holder(finding, before, shown_as(model, hold->task)))
+			if (thrum__why_has_step(finding, before, shown_as(model, hold->task)))
 				again++;
 			else
 				added += add_holder(model, finding, hold, task);
@@ -326,8 +354,9 @@ static int sort_findings(struct thrum__search *search)
 	return 0;
 }
 
-/* Adds what others like a task tell, and what a search through all turns tells of signals that were left out
- * and slots of loops that were lost. The search is made only where a finding or a program at rest asks. */
+/* Adds what others like a task tell, and what a search through all turns tells of signals that were left out,
+ * slots of loops that were lost, and tasks that weren't ended. The search is made only where a finding, a
+ * program at rest, or an old task asks. */
 static int add_losses(struct thrum__search *search)
 {
 	struct thrum__odd_search *odd = &search->findings->odd;
@@ -336,6 +365,9 @@ static int add_losses(struct thrum__search *search)
 	thrum__why_add_left_out(odd, search->findings);
 	thrum__why_add_drained(odd, search->findings);
 	thrum__why_add_slots(odd, search->findings);
+	thrum__why_add_unended(odd, search->findings);
+	thrum__why_add_one_each(search->model, search->findings);
+	thrum__why_add_in_vain(search);
 	return 0;
 }
 

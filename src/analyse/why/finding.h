@@ -19,7 +19,7 @@
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it
  *	excuses/           tells it whether such a wait may still end
- *	blame/             tells it who should have ended the wait, and unusual/ what else happened
+ *	blame/ objects/    tell it who should have ended the wait, and unusual/ what else happened
  *	losses/            what one run or turn left out, where nothing else explains a wait
  *	place.c            where in the program a step happened
  *	leaks.c            tasks of which more and more are pending
@@ -30,7 +30,7 @@
 #ifndef ANALYSE_WHY_FINDING_H
 #define ANALYSE_WHY_FINDING_H
 
-#include "analyse/odd.h"
+#include "analyse/odd/odd.h"
 #include "analyse/places.h"
 #include "model/model.h"
 
@@ -127,6 +127,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(MAKER_ENDED, "maker-ended")   /* created other, and ended without resolving it */ \
 	X(ENDS_WITHOUT, "ends-without") /* should have resolved other, as its peers do */ \
 	X(NOT_STARTED, "not-started")   /* nobody like other is there to resolve it */ \
+	X(NEVER_READY, "never-ready")   /* was never made ready, or took no permit of other */ \
 	X(SHOULD_END, "should-end")     /* should resolve other, as its peers do */ \
 	X(RESOLVED_OTHERS, "resolved-others") /* ended; it resolved those like other */ \
 	X(SHOULD_GO_ON, "should-go-on") /* should resolve other, as it did with those like it */ \
@@ -188,6 +189,8 @@ enum thrum__step_kind {
 /* The word of a kind of step, or "unknown". Static. */
 const char *thrum__why_step_name(int kind);
 
+#define THRUM__NOBODY_TAKES 3
+
 struct thrum__step {
 	uint8_t kind;         /* enum thrum__step_kind */
 	uint32_t task, other; /* other may be NONE */
@@ -196,17 +199,25 @@ struct thrum__step {
 	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step.
 	 * HELD_MOST: how often the task and its peers held the lock. NEEDS_LANE: further lanes.
 	 * LOGGED, DOESNT_LOG: the note with the line. WAKES_ONE: how many waited. WOKEN_INSTEAD: 1 if it then
-	 * waits for `other`, another condition. SERVER_ENDED: 1 if it signalled
+	 * waits for `other`, another condition; 2 if it had given up its wait for `other`; 3 if it had ended;
+	 * 4 if it runs since, and doesn't take `other`, a lock or a permit. CANCELLED_MEANWHILE: 2 if it is a
+	 * timer, and those like `other` ended when it came. NEVER_READY: how many like it
+	 * were, or took a permit.
+	 * SHOULD_GO_ON: 1 if it ran it last, and its like went on in another thread; 2 if
+	 * `other` made it, and such children ended first.
+	 * SIGNALLED_LAST: 0, or how often it signalled a condition and counted none of those that wait.
+	 * RESOLVED_OTHERS: how many did, if it wasn't alone. SERVER_ENDED: 1 if it signalled
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
-	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others
-	 * wait there. WAITS_FOR: 1 if nothing is known of the other any more. DUE_LATE: 1 if too few
-	 * of its peers ended to tell so, but they or others in its place were due much sooner.
+	 * NOBODY_TAKES if it took something out of it; else 0. LEFT_QUEUE: 1 if nobody is left at
+	 * `other`, which was signalled since; 0 if others wait there. WAITS_FOR: 1 if nothing is known of
+	 * the other any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others in
+	 * its place were due much sooner.
 	 * PENDING: 1 if it should have come at `until`. NOT_AGAIN: how many had a time-out, with it;
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` did in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
-	 * GAVE_UP: how many signals were in vain.
+	 * GAVE_UP: how many signals were in vain. MISSES_ROUND: 1 if its like do so all the time.
 	 * TOOK: 1 if it should have put it back. SERVES: how many more do, which all wait, too.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */
 	uint32_t more;
@@ -310,6 +321,10 @@ void thrum__why_free(struct thrum__findings *);
 
 /* Up to when to read a trace again without findings, as its program's death let others go on; or -1. */
 int64_t thrum__why_before_death(const struct thrum__model *);
+
+/* Whether other processes did something after the first one of a trace was killed: they may hang since it is
+ * gone. */
+bool thrum__why_is_outlived(const struct thrum__model *);
 
 /* The edge whose place in the program a step is about: its own; or if that has none, and the step tells who
  * should have signalled, the one of thrum__why_usual_signal. NONE: there is none. */

@@ -2,7 +2,7 @@
 /* Finds leaks: tasks that are alike, of which more and more are pending. */
 #include <stdlib.h>
 
-#include "analyse/why/parts.h"
+#include "analyse/why/deadlock/lanes.h"
 #include "base/sort.h"
 
 #define LEAK_MIN 8    /* pending tasks, each more than twice as old as any of its peers became */
@@ -23,6 +23,8 @@ struct growth {
 	uint32_t fresh;          /* of these, such as a burst at the end brings */
 	uint32_t left;           /* how many of these have a creator that has ended */
 	uint32_t oldest, newest; /* of these */
+	uint32_t begun;          /* how many of these ever ran */
+	bool is_at_work;         /* the thread of one rests until a time that is still to come */
 	bool is_starved;         /* some of them are ready, but can't run */
 	bool may_leak;           /* enough tasks are pending, in all */
 	/* About all tasks with the key, whether they leak or not: */
@@ -48,13 +50,19 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 static bool is_of_device(const struct thrum__model *model, const struct thrum__tasks *block,
 	uint32_t k)
 {
-	static const char *const work[] = {"requests of "};
 	uint32_t creator = block->creator[k];
 
 	return block->kind[k] == THRUM_KIND_HANDLE &&
 		thrum__model_has_row(&model->tasks, creator) &&
 		(THRUM__TASK(model, creator, lane) != block->lane[k] ||
-			thrum__why_begins_with(model, creator, work, 1));
+			THRUM__BEGINS_WITH(model, creator, "requests of "));
+}
+
+/* Whether it is a lock or a condition. Programs that know nothing of thrum need not end them, and they are
+ * known from the first wait on, not since they were made. */
+static bool is_unended(int kind)
+{
+	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_CONDITION;
 }
 
 /* Calls `count` for each task that can be part of a leak. */
@@ -71,6 +79,7 @@ static void for_each(const struct thrum__search *search, struct growth *all,
 			uint32_t task = (i << THRUM__BLOCK_SHIFT) + k;
 
 			if (keys[k] != THRUM__NONE && all[keys[k]].may_leak &&
+				!is_unended(block->kind[k]) &&
 				!is_of_device(search->model, block, k))
 				count(search, &all[keys[k]], task);
 		}
@@ -114,6 +123,24 @@ static bool is_old(const struct thrum__search *search, const struct growth *grow
 	return search->model->end - THRUM__TASK(search->model, task, created) > growth->young;
 }
 
+/* Whether a task waits for a timer that isn't due yet, or is that timer: both end by themselves. Timers for
+ * which nobody waits may be forgotten. */
+static bool is_to_come(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	bool is_timer = THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+	uint32_t waiter = is_timer ? thrum__why_heir_of(model, thrum__why_peers_waiter(model, task))
+				   : task;
+	struct thrum__analyse_waits waits;
+
+	if (waiter == THRUM__NONE || !thrum__analyse_task_is_pending(model, waiter))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, waiter);
+	return waits.count == 1 && (!is_timer || waits.waits[0].on == task) &&
+		THRUM__TASK(model, waits.waits[0].on, kind) == THRUM_KIND_TIMER &&
+		thrum__why_due_of(model, waits.waits[0].on) > model->end;
+}
+
 static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -124,6 +151,11 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 		growth->live[i] += created <= growth->until[i];
 	if (end != THRUM__OPEN || !is_old(search, growth, task))
 		return;
+	if (is_to_come(search, task)) {
+		growth->is_at_work |= thrum__why_lane_rests_for(model,
+			thrum__why_last_lane(model, task), THRUM__REASON_BLOCKED_FOR_A_TIME);
+		return;
+	}
 	cause = *thrum__cause(search, task);
 	creator = THRUM__TASK(model, task, creator);
 	if (cause < search->findings->count) {
@@ -135,6 +167,7 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 	if (growth->pending++ == 0)
 		growth->oldest = task;
 	growth->newest = task;
+	growth->begun += THRUM__TASK(model, task, run) != THRUM__NONE;
 	growth->left += thrum__model_has_row(&model->tasks, creator) &&
 		THRUM__TASK(model, creator, end) != THRUM__OPEN;
 }
@@ -273,8 +306,9 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 	bool is_many = growth->pending - growth->fresh >= 2 * LEAK_MIN &&
 		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
 
+	/* Those that never ran have their turn once that thread goes on. */
 	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth) ||
-		is_store(model, growth) ||
+		(growth->is_at_work && growth->begun == 0) || is_store(model, growth) ||
 		(growth->ended == 0 &&
 			thrum__why_is_too_soon(model,
 				model->end - THRUM__TASK(model, growth->oldest, created), false)))

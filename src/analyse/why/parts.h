@@ -114,6 +114,25 @@ static inline uint32_t thrum__why_next(const struct thrum__search *search, uint3
 		task < (search)->model->tasks.count; \
 		task = thrum__why_next(search, task + 1, sorts))
 
+/* Takes so many tasks from those that may still be searched. Returns false if these are fewer. */
+static inline bool thrum__why_spend(struct thrum__search *search, uint32_t tasks)
+{
+	if (search->budget < tasks)
+		return false;
+	search->budget -= tasks;
+	return true;
+}
+
+/* The first wait of a task, as the graph has it; NULL: it waits for nothing, or is forgotten. */
+static inline const struct thrum__analyse_wait *thrum__why_wait_of(const struct thrum__search
+									   *search,
+	uint32_t task)
+{
+	return thrum__model_has_row(&search->model->tasks, task)
+		? thrum__analyse_graph_waits(&search->graph, task).waits
+		: NULL;
+}
+
 /* Adds a finding about a task, without steps. Returns NULL if the class has enough of them. The
  * pointer is valid until the searches end. */
 struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,
@@ -121,6 +140,8 @@ struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int cer
 
 /* Whether two tasks are peers, or the same. */
 bool thrum__why_are_peers(const struct thrum__search *, uint32_t a, uint32_t b);
+/* Whether two tasks were made at the same place, or are peers. */
+bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
 
 /* Whether the names of two tasks have one pattern (analyse/label.h). The second task may be unknown. */
 bool thrum__why_are_named_alike(const struct thrum__model *, uint32_t a, uint32_t b);
@@ -131,6 +152,24 @@ struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, 
 /* Adds a step to a finding. Returns it; NULL: there is no room, as the finding has THRUM__STEPS_MAX. */
 struct thrum__step *thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task,
 	uint32_t other, int64_t time, uint32_t edge);
+
+/* Adds one at an edge. */
+static inline struct thrum__step *thrum__why_add_at(struct thrum__finding *finding,
+	const struct thrum__model *model, int kind, uint32_t task, uint32_t other, uint32_t edge)
+{
+	return thrum__why_add_step(finding, kind, task, other, THRUM__EDGE(model, edge, time),
+		edge);
+}
+
+/* Adds one at the time when its task ended. */
+struct thrum__step *thrum__why_add_end(struct thrum__finding *, const struct thrum__model *,
+	int kind, uint32_t task, uint32_t other);
+
+/* Whether one of the steps from this one on is about a task. */
+bool thrum__why_has_step(const struct thrum__finding *, unsigned from, uint32_t task);
+
+/* Moves the last step, so that so many come before it. */
+void thrum__why_move_last(struct thrum__finding *, unsigned before);
 
 /* Sets what more is to be told in a step, unless that is NULL. */
 void thrum__why_set_more(struct thrum__step *, uint32_t more);
@@ -195,11 +234,16 @@ bool thrum__why_is_said_ready(const struct thrum__model *, uint32_t task);
 struct thrum__why_blame {
 	int kind; /* enum thrum__step_kind; -1: nobody is to blame */
 	uint32_t task, other;
+	unsigned count; /* RESOLVED_OTHERS: it was the last of so many; 0: it was the only one */
 };
 
 /* Finds who is to blame for a task that waits for nothing. Tasks that ended at the time `before` or
  * later count as pending. */
 struct thrum__why_blame thrum__why_blame(struct thrum__search *, uint32_t task, int64_t before);
+
+/* The step that blames a task which has ended for not having ended `other`. */
+struct thrum__why_blame thrum__why_blame_ended(const struct thrum__model *, uint32_t task,
+	uint32_t other);
 
 /* Adds the step. */
 void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
@@ -214,7 +258,11 @@ uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *us
  * which they ran. It may have ended. NONE: there is none. */
 uint32_t thrum__why_steady_ender(struct thrum__search *, uint32_t task);
 
-#define THRUM__WHY_NO_BLAME ((struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE})
+/* The last of several tasks that ended all like this one, in turn, if all of these have ended and left one.
+ * Sets *count to how many they are. NONE: there is none. */
+uint32_t thrum__why_last_ender(struct thrum__search *, uint32_t task, unsigned *count);
+
+#define THRUM__WHY_NO_BLAME ((struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE, 0})
 
 #define THRUM__SERVERS_MAX 32
 
@@ -228,12 +276,18 @@ struct thrum__why_servers {
 void thrum__why_servers_of(const struct thrum__model *, uint32_t object, uint32_t waiter,
 	struct thrum__why_servers *);
 
-static inline bool thrum__why_is_server(const struct thrum__why_servers *servers, uint32_t task)
+/* Whether a row is one of these. */
+static inline bool thrum__why_is_among(const uint32_t *rows, uint32_t count, uint32_t row)
 {
-	for (unsigned i = 0; i < servers->count; i++)
-		if (servers->task[i] == task)
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i] == row)
 			return true;
 	return false;
+}
+
+static inline bool thrum__why_is_server(const struct thrum__why_servers *servers, uint32_t task)
+{
+	return thrum__why_is_among(servers->task, servers->count, task);
 }
 
 /* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
@@ -255,7 +309,10 @@ bool thrum__why_has_ended(const struct thrum__model *, const struct thrum__lane 
 /* The lane on which a task ran last; NONE if that isn't known. Any index is allowed. */
 uint32_t thrum__why_last_lane(const struct thrum__model *, uint32_t task);
 
-/* Whether the lane of a task rests for this reason. */
+/* Whether a lane rests for this reason; false for NONE. */
+bool thrum__why_lane_rests_for(const struct thrum__model *, uint32_t lane, const char *reason);
+
+/* The same of the lane of a task. */
 bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, const char *reason);
 
 /* Returns the task, or NONE if the model has forgotten it: for the other task of a step. */
@@ -280,6 +337,12 @@ static inline int64_t thrum__why_middle(const struct thrum__model *model, int64_
 /* The latest edge of a kind that leads to a task, or NONE. */
 uint32_t thrum__why_edge_to(const struct thrum__model *, uint32_t task, int kind);
 
+/* The latest edge of a kind by which a task acts, or NONE. */
+uint32_t thrum__why_edge_from(const struct thrum__model *, uint32_t task, int kind);
+
+/* Whether a task ever acted on another one so, by an edge of this kind. */
+bool thrum__why_has_acted(const struct thrum__model *, uint32_t task, int kind, uint32_t on);
+
 /* The task that the waiter made ready before a wait, if it did nothing since but wait; or NONE. */
 uint32_t thrum__why_made_ready(const struct thrum__model *, const struct thrum__analyse_wait *);
 
@@ -288,6 +351,12 @@ uint32_t thrum__why_ready_edge(const struct thrum__model *, const struct thrum__
 
 /* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
 uint32_t thrum__why_actor(const struct thrum__model *, uint32_t edge);
+
+/* The same of the latest edge of a kind that leads to a task. */
+uint32_t thrum__why_actor_to(const struct thrum__model *, uint32_t task, int kind);
+
+/* The task on which another one acted last by an edge of a kind; NONE likewise. */
+uint32_t thrum__why_acted_on(const struct thrum__model *, uint32_t task, int kind);
 
 /* The time at which a task is due; -1: unknown. */
 int64_t thrum__why_due_of(const struct thrum__model *, uint32_t task);
@@ -343,6 +412,16 @@ bool thrum__why_heard_outside(const struct thrum__model *);
 bool thrum__why_awaits_outside(const struct thrum__model *, const char *const *own, size_t count,
 	bool by_timers);
 
+/* Whether a timer that is left began a task: it may do so again. */
+bool thrum__why_is_of_timer(const struct thrum__model *, uint32_t task);
+
+/* Whether nothing but timers ran in the last second. */
+bool thrum__why_only_timers_ran(const struct thrum__model *);
+
+/* Whether nothing but timers has run for long, no request is pending, and each timer has come again and again
+ * since a time. O(tasks + runs of the last second). */
+bool thrum__why_only_ticks(const struct thrum__model *, int64_t since);
+
 /* Returns the edge of the latest signal of a condition, if it was signalled often until nothing but timers
  * went on in the program; NONE: that isn't so, or not for long. O(tasks + runs since). */
 uint32_t thrum__why_last_voice(const struct thrum__model *, uint32_t condition);
@@ -368,7 +447,7 @@ THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 bool thrum__why_find_short_turn(const struct thrum__model *, uint32_t lock, int64_t since,
 	struct thrum__step *);
 
-/* ---- Losses, in the order in which they must run (ways.c, left_out.c, drained.c, slots.c in losses/) --- */
+/* ---- Losses, in the order in which they must run (ways.c and so on in losses/) ---------------- */
 
 /* Adds steps for how a task that waits for nothing differs from those like it, where nothing else explains
  * it: a failure that ended none of them as each success did, a task that is missing, or a timer that comes no
@@ -388,6 +467,19 @@ void thrum__why_add_drained(struct thrum__odd_search *, struct thrum__findings *
  * O(events) if it asks the search first. */
 void thrum__why_add_slots(struct thrum__odd_search *, struct thrum__findings *);
 
+/* Adds a finding for a task that one run left pending, though each run like it ended one, if there is no
+ * other finding and nothing but timers goes on. O(events) if it asks the search first. */
+void thrum__why_add_unended(struct thrum__odd_search *, struct thrum__findings *);
+
+/* Tells which handle ran once for several wake-ups, and did no more for them than for one, if the whole
+ * program rests: adds a finding if there is none, or explains a circle of waits through that handle's loop.
+ * O(tasks + runs + edges) for each such handle. */
+void thrum__why_add_one_each(const struct thrum__model *, struct thrum__findings *);
+
+/* Adds a finding for a thread that is woken again and again, and needs the one of those that should wake it
+ * which doesn't, if there is no other finding. O(tasks + edges of the threads). */
+void thrum__why_add_in_vain(const struct thrum__search *);
+
 /* The task that a lane runs, or else its own. */
 static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)
 {
@@ -398,6 +490,12 @@ static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)
 
 /* Whether a task is a request, a timer or a handle: something outside the program ends it. */
 bool thrum__why_is_outside(const struct thrum__model *, uint32_t task);
+
+/* Whether a task is a handle of a loop, or a timer. */
+bool thrum__why_is_handle(const struct thrum__model *, uint32_t task);
+
+/* Whether a task, which may be forgotten, is a condition. */
+bool thrum__why_is_condition(const struct thrum__model *, uint32_t task);
 
 /* Whether a task ends without the program: it is one of those, or it is due at a time. */
 bool thrum__why_ends_by_itself(const struct thrum__model *, uint32_t task);
@@ -410,9 +508,16 @@ bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
  * that waits for a condition again may have told of the lock that goes with it. */
 uint32_t thrum__why_act_before(const struct thrum__model *, uint32_t edge);
 
+/* The task that an ended task read last, if that one was cancelled: then the ended task ended because of it.
+ * Else the ended task itself. */
+uint32_t thrum__why_first_cancelled(const struct thrum__model *, uint32_t task);
+
 /* Whether a task's name begins with one of these words. */
 bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
 	size_t count);
+#define THRUM__BEGINS_WITH(model, task, ...) \
+	thrum__why_begins_with(model, task, (const char *const[]){__VA_ARGS__}, \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
  * by its name: accept, read and so on. */

@@ -374,6 +374,13 @@ bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
 	return !peers->is_over && is_young(peers, thrum__why_peers_of(peers, task), task);
 }
 
+bool thrum__why_peers_is_overdue(const struct thrum__peers *peers, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(peers, task);
+
+	return peer && peer->ended > 0 && !thrum__why_peers_is_young(peers, task);
+}
+
 int64_t thrum__why_peers_lateness(const struct thrum__peers *peers, uint32_t task)
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(peers, task);

@@ -83,6 +83,9 @@ uint32_t thrum__why_peers_waiter(const struct thrum__model *, uint32_t task);
  * the longest life among them. */
 bool thrum__why_peers_is_young(const struct thrum__peers *, uint32_t task);
 
+/* Whether a task has ended peers, and is much older than any of them became. */
+bool thrum__why_peers_is_overdue(const struct thrum__peers *, uint32_t task);
+
 /* How many times as old a task is as any of its peers became; 0 if fewer than two have ended. */
 int64_t thrum__why_peers_lateness(const struct thrum__peers *, uint32_t task);
 

@@ -5,6 +5,7 @@
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 1024 /* edges of a condition before a signal that are searched */
+#define UNHEARD 4      /* so many signals that nobody heard show that such do no harm */
 
 /* Whether a condition resolved or created a task at a time in from … to - 1. The search goes back
  * from *edge, an edge of the condition, and moves *edge with it: so a caller that asks about the
@@ -30,19 +31,20 @@ static bool has_acted(const struct thrum__model *model, uint32_t condition, uint
 }
 
 /* Returns how a condition's signals before an edge went: whether one was heard, and whether one was
- * not and did no harm, as a later wait ended. The later waits are those before the edge. */
+ * not and did no harm, as a later wait ended, or as nobody ever waited after several of them. The later waits
+ * are those before the edge. */
 static void look_before(const struct thrum__model *model, uint32_t edge, bool *is_heard,
 	bool *is_harmless)
 {
+	unsigned unheard = 0;
+
 	*is_heard = *is_harmless = false;
 	edge = THRUM__EDGE(model, edge, prev_in);
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		if (thrum__model_waiters(model, edge) != 0)
 			*is_heard = true;
-		else if (*is_heard)
-			*is_harmless = true;
+		else
+			*is_harmless = *is_heard || ++unheard >= UNHEARD;
 		if (*is_harmless)
 			return;
 	}
@@ -55,7 +57,7 @@ bool thrum__why_is_only_signal(const struct thrum__model *model, uint32_t signal
 	if (model->is_mirage)
 		return true;
 	look_before(model, signal, &is_heard, &is_harmless);
-	return !is_heard;
+	return !is_heard && !is_harmless;
 }
 
 /* Whether the program keeps in its own state what a signal tells, so that those that nobody hears
@@ -136,12 +138,9 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 	uint32_t act = THRUM__TASK(model, condition, edge_out);
 	int64_t next = THRUM__OPEN;
 
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_OF (model, edge, prev_in, UINT32_MAX, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
 		/* The condition's acts before that time may be forgotten. */
 		if (model->is_mirage && time < model->forgotten)
 			return THRUM__NONE;

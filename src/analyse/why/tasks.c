@@ -5,6 +5,7 @@
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 1024  /* locks that a task took and released one after the other */
+#define READS_BACK 64   /* edges of a task that ended, from the latest back */
 #define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
 
 int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
@@ -53,6 +54,19 @@ bool thrum__why_is_outside(const struct thrum__model *model, uint32_t task)
 	}
 }
 
+bool thrum__why_is_handle(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER;
+}
+
+bool thrum__why_is_condition(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, kind) == THRUM_KIND_CONDITION;
+}
+
 bool thrum__why_ends_by_itself(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__why_is_outside(model, task) || thrum__why_due_of(model, task) >= 0;
@@ -60,10 +74,8 @@ bool thrum__why_ends_by_itself(const struct thrum__model *model, uint32_t task)
 
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
-		"signal", "idle", "next event"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+	return THRUM__BEGINS_WITH(model, task, "accept", "listen", "read", "recv", "poll", "epoll",
+		"signal", "idle", "next event");
 }
 
 bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
@@ -85,4 +97,17 @@ bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
 	if (row != THRUM__NONE)
 		quiet = THRUM__SUSPENSION(model, row, start);
 	return quiet <= wait->since + BLOCKED;
+}
+
+uint32_t thrum__why_first_cancelled(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
+
+	THRUM__EDGES_OF (model, edge, prev_out, READS_BACK, THRUM__EDGE_READ) {
+		if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
+			return task;
+		source = thrum__model_heir(model, THRUM__EDGE(model, edge, to));
+		return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
+	}
+	return task;
 }

@@ -263,8 +263,8 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__model
 		const struct wait *wait = &way->waits[i];
 
 		finding->count++;
-		thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, wait->task, wait->on,
-			THRUM__EDGE(model, wait->edge, time), wait->edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_WAITS_IN_CYCLE, wait->task, wait->on,
+			wait->edge);
 		add_hold(finding, model, wait, way->start);
 	}
 }
@@ -303,9 +303,8 @@ static unsigned add_cause(struct thrum__search *search, struct thrum__finding *f
 	}
 	if (finding->class == THRUM__FINDING_LOST_WAKE_UP) {
 		edge = thrum__why_lost_signal(model, last->on, last->task, since);
-		thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, last->on,
-			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
-			THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_SIGNAL_LOST, last->on,
+			thrum__why_known(model, THRUM__EDGE(model, edge, from)), edge);
 		thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE, last->task, last->on, since,
 			last->edge);
 		return 1;
@@ -344,8 +343,8 @@ static void add_torn(struct thrum__search *search, const struct way *way, int cl
 		const struct wait *wait = &way->waits[i - 1];
 
 		add_hold(finding, model, wait, way->start);
-		thrum__why_add_step(finding, THRUM__STEP_BEHIND, wait->task, wait->on,
-			THRUM__EDGE(model, wait->edge, time), wait->edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_BEHIND, wait->task, wait->on,
+			wait->edge);
 	}
 	thrum__why_add_step(finding, THRUM__STEP_TORN_DOWN, victim,
 		thrum__why_known(model, THRUM__EDGE(model, way->by, from)),

@@ -62,11 +62,8 @@ static bool do_peers_go_on(const struct thrum__search *search, uint32_t task)
 
 	if (!peer || peer->ended < PEERS_MIN || !thrum__model_has_row(&model->tasks, peer->sample))
 		return false;
-	edge = THRUM__TASK(model, peer->sample, edge_out);
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			return went_on(model, peer->sample, THRUM__EDGE(model, edge, time));
-	return false;
+	edge = thrum__why_edge_from(model, peer->sample, THRUM__EDGE_WAIT);
+	return edge != THRUM__NONE && went_on(model, peer->sample, THRUM__EDGE(model, edge, time));
 }
 
 static void check_task(struct thrum__search *search, uint32_t task)
@@ -94,8 +91,7 @@ static void check_task(struct thrum__search *search, uint32_t task)
 	if (other != THRUM__NONE)
 		thrum__why_add_step(finding, THRUM__STEP_WOKEN, THRUM__EDGE(model, other, from),
 			source, since, other);
-	thrum__why_add_step(finding, THRUM__STEP_NOT_WOKEN, task, source,
-		THRUM__EDGE(model, wait, time), wait);
+	thrum__why_add_at(finding, model, THRUM__STEP_NOT_WOKEN, task, source, wait);
 	*thrum__cause(search, task) = search->findings->count - 1;
 	thrum__why_mark(search, task, THRUM__MARK_STUCK);
 }

@@ -38,6 +38,8 @@ struct addresses {
 	struct module *modules;
 	struct named_label *labels; /* sorted by label */
 	struct kept_name *names;
+	struct thrum__definition *chains; /* addresses with those above them */
+	uint32_t chain_count, chain_room;
 	uint32_t module_count, module_room, label_count, label_room, name_count, name_room;
 	uint32_t seen; /* definitions before this one have been looked at */
 };
@@ -88,6 +90,17 @@ static void add_name(struct addresses *a, const struct thrum__definition *cell)
 	memcpy(name->name, cell->text, sizeof name->name);
 }
 
+static void add_chain(struct addresses *a, const struct thrum__definition *cell)
+{
+	struct thrum__definition *chains = thrum__base_grow(a->chains, &a->chain_room,
+		a->chain_count + UINT64_C(1), sizeof *chains);
+
+	if (!chains)
+		return;
+	a->chains = chains;
+	memcpy(&chains[a->chain_count++], cell, sizeof *cell);
+}
+
 void thrum__read_addresses_update(struct reader *r)
 {
 	struct addresses *a = r->addresses;
@@ -109,6 +122,8 @@ void thrum__read_addresses_update(struct reader *r)
 				add_path(a, &cells[i]);
 			else if (cells[i].type == THRUM__DEFINES_NAME)
 				add_name(a, &cells[i]);
+			else if (cells[i].type == THRUM__DEFINES_ADDRESS && cells[i].text[0])
+				add_chain(a, &cells[i]);
 			if (cells[i].type)
 				used = i + 1;
 		}
@@ -131,6 +146,7 @@ void thrum__read_addresses_free(struct reader *r)
 		free(a->labels[i].name);
 	}
 	free(a->labels);
+	free(a->chains);
 	free(a->names);
 	free(a->modules);
 	free(a);
@@ -163,6 +179,19 @@ static bool name_place(const struct reader *r, const struct module *module, uint
 		namer->name(namer->owner, module->path, module->build_id, offset, place, site);
 }
 
+/* Names the address that a cell defines. */
+static bool name_cell(const struct reader *r, const struct module *module,
+	const struct thrum__definition *cell, struct thrum_trace_site *site)
+{
+	const struct thrum__read_namer *namer = r->trace.namer;
+	const struct addresses *a = r->addresses;
+
+	if (!cell->text[0] || !namer || !namer->name_chain)
+		return name_place(r, module, cell->number, THRUM__PLACE_RETURNS, site);
+	return namer->name_chain(namer->owner, module->path, module->build_id, cell, a->chains,
+		a->chain_count, site);
+}
+
 void thrum__read_address_site(struct reader *r, const struct thrum__definition *cell,
 	struct definition *d)
 {
@@ -177,7 +206,7 @@ void thrum__read_address_site(struct reader *r, const struct thrum__definition *
 	d->text_size = (uint32_t)strlen(d->text);
 	d->type = THRUM__DEFINES_SITE;
 	d->site = (struct thrum_trace_site){.file = module->path, .function = d->text};
-	if (!name_place(r, module, cell->number, THRUM__PLACE_RETURNS, &d->site)) {
+	if (!name_cell(r, module, cell, &d->site)) {
 		/* The modules may move when more come. */
 		d->site.file = d->text + d->text_size;
 		if (d->text_size + 1 + strlen(module->path) < sizeof d->text) {
@@ -234,6 +263,8 @@ static bool is_behind(const char *label, const char *name, const char *word)
  * module+0x1234", of "read at module+0x1234", and to that of "armed by module+0x1234". */
 static enum thrum__read_place sort_of(const char *label, const char *name)
 {
+	if (is_behind(label, name, ", called in "))
+		return THRUM__PLACE_ABOVE;
 	if (is_behind(label, name, " at ") || is_behind(label, name, " in ") ||
 		is_behind(label, name, " since "))
 		return THRUM__PLACE_WITHIN;
@@ -387,8 +418,7 @@ static int keep_site(struct naming *n, uint32_t number, const struct thrum__defi
 	struct thrum__definition cell = {.type = THRUM__DEFINES_SITE};
 	struct thrum_trace_site site;
 
-	if (!module ||
-		!name_place(n->reader, module, address->number, THRUM__PLACE_RETURNS, &site)) {
+	if (!module || !name_cell(n->reader, module, address, &site)) {
 		n->unnamed++;
 		return 0;
 	}

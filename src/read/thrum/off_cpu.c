@@ -15,30 +15,13 @@ void thrum__read_off_cpu_init(struct reader *r)
 	r->off_cpu.count = r->header.off_cpu.size / sizeof(struct thrum__off_cpu);
 }
 
-/* Returns the index of the lane with this number, or -1. */
-static int64_t find_lane(const struct reader *r, uint32_t number)
-{
-	uint32_t low = 0, high = r->lane_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (r->lanes[r->lanes_by_number[middle]].shown.number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == r->lane_count || r->lanes[r->lanes_by_number[low]].shown.number != number)
-		return -1;
-	return r->lanes_by_number[low];
-}
-
 static bool is_good(const struct reader *r, const struct thrum__off_cpu *entry)
 {
 	return entry->begin >= r->off_cpu.last && entry->begin >= r->clock.base &&
 		entry->end >= entry->begin && entry->end <= r->clock.end &&
 		THRUM__OFF_KIND(entry) >= THRUM__OFF_PREEMPTED &&
-		THRUM__OFF_KIND(entry) <= THRUM__OFF_INTERRUPTED && find_lane(r, entry->lane) >= 0;
+		THRUM__OFF_KIND(entry) <= THRUM__OFF_INTERRUPTED &&
+		thrum__read_find_lane(r, entry->lane) >= 0;
 }
 
 /* Returns the next entry that is good, or NULL. */
@@ -91,7 +74,7 @@ static const char *text_of(const struct thrum__off_cpu *entry)
 static uint64_t waker_of(const struct reader *r, const struct thrum__off_cpu *entry)
 {
 	int64_t lane = THRUM__OFF_KIND(entry) == THRUM__OFF_WOKEN && THRUM__OFF_WAKER(entry) > 0
-		? find_lane(r, THRUM__OFF_WAKER(entry) - 1)
+		? thrum__read_find_lane(r, THRUM__OFF_WAKER(entry) - 1)
 		: -1;
 
 	return lane < 0 ? 0 : r->lanes[lane].own;
@@ -142,7 +125,7 @@ size_t thrum__read_off_cpu_give(struct reader *r, uint64_t ticks, const struct t
 			.value = clock_ns(&r->clock, entry->end) - time,
 			.text = text,
 			.text_size = (uint32_t)strlen(text),
-			.lane = (uint32_t)find_lane(r, entry->lane),
+			.lane = (uint32_t)thrum__read_find_lane(r, entry->lane),
 			.type = THRUM_EVENT_OFF_CPU,
 			.flags = (uint8_t)(THRUM_EVENT_HAS_TEXT | THRUM_EVENT_HAS_VALUE |
 				(waker ? THRUM_EVENT_HAS_OTHER : 0)),

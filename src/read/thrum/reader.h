@@ -241,6 +241,9 @@ const struct definition *thrum__read_definition(struct reader *, uint32_t number
  */
 int64_t thrum__read_lane_index(struct reader *, uint64_t number);
 
+/* Returns the index of the lane with this number, or -1. */
+int64_t thrum__read_find_lane(const struct reader *, uint64_t number);
+
 /* ---- address.c ----------------------------------------------------------------------------- */
 
 /* Looks for modules that have been defined since the last call. */

@@ -143,7 +143,8 @@ static int make_room_for_lane(struct reader *r)
 	return 0;
 }
 
-int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
+/* The place of a lane's number among all numbers: that of the next higher one if there is no such. */
+static uint32_t place_of(const struct reader *r, uint64_t number)
 {
 	uint32_t low = 0, high = r->lane_count;
 
@@ -155,8 +156,25 @@ int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
 		else
 			high = middle;
 	}
-	if (low < r->lane_count && r->lanes[r->lanes_by_number[low]].shown.number == number)
-		return r->lanes_by_number[low];
+	return low;
+}
+
+int64_t thrum__read_find_lane(const struct reader *r, uint64_t number)
+{
+	uint32_t place = place_of(r, number);
+
+	return place < r->lane_count && r->lanes[r->lanes_by_number[place]].shown.number == number
+		? (int64_t)r->lanes_by_number[place]
+		: -1;
+}
+
+int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
+{
+	int64_t found = thrum__read_find_lane(r, number);
+
+	if (found >= 0)
+		return found;
+	uint32_t low = place_of(r, number);
 	int error = make_room_for_lane(r);
 
 	if (error)

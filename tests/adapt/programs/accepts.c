@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static bool is_fine;
 static int listener;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -214,11 +216,11 @@ static void hooks(bool has_shell)
 int main(int argc, char **argv)
 {
 	/* A shell's child doesn't end with the server. */
-	alarm(5);
+	end_after(5);
 	if (argc > 3)
 		return ask(argv[2], atoi(argv[3]));
 	is_fine = argc > 2;
-	alarm(is_fine ? 20 : 3);
+	end_after(is_fine ? 20 : 3);
 	if (argc > 1 && strcmp(argv[1], "closed") == 0)
 		closed();
 	else if (argc > 1 && strcmp(argv[1], "connected") == 0)

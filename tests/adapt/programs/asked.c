@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define QUESTIONS 3
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -128,7 +130,7 @@ int main(int argc, char **argv)
 	void *(*const run[])(void *) = {argc > 2 ? run_polling : run_loop, work, ask};
 	pthread_t threads[3];
 
-	alarm(6); /* on a busy machine two looks take some time */
+	end_after(6);
 	loop_fails = argc > 1 && strcmp(argv[1], "loop") == 0;
 	worker_fails = argc > 1 && strcmp(argv[1], "worker") == 0;
 	bell = eventfd(0, EFD_CLOEXEC);

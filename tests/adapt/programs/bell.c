@@ -13,6 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define RINGS 3
 
 static int bell, orders[2], done[2];
@@ -38,7 +40,6 @@ static void *run_loop(void *unused)
 	epoll_ctl(epoll, EPOLL_CTL_ADD, orders[0], &event);
 	event.data.fd = bell;
 	epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event);
-	usleep(20000); /* until all rings have come */
 	while (epoll_wait(epoll, &event, 1, -1) == 1) {
 		char order;
 
@@ -56,15 +57,17 @@ int main(int argc, char **argv)
 	pthread_t loop;
 	char end;
 
-	alarm(6); /* on a busy machine two looks take some time */
+	end_after(6);
 	is_fine = argc > 1 && strcmp(argv[1], "fine") == 0;
 	bell = eventfd(0, EFD_CLOEXEC);
-	if (bell < 0 || pipe(orders) != 0 || pipe(done) != 0 || write(orders[1], "o", 1) != 1 ||
-		pthread_create(&loop, NULL, run_loop, NULL) != 0)
+	if (bell < 0 || pipe(orders) != 0 || pipe(done) != 0 || write(orders[1], "o", 1) != 1)
 		return 1;
+	/* All rings come before the loop reads one. */
 	for (int i = 0; i < RINGS; i++)
 		if (write(bell, &one, sizeof one) != sizeof one)
 			return 1;
+	if (pthread_create(&loop, NULL, run_loop, NULL) != 0)
+		return 1;
 	for (int i = 0; i < RINGS; i++)
 		if (read(done[0], &end, 1) != 1)
 			return 1;

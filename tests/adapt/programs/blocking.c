@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "hang.h"
+#include "patience.h"
 
 static int empty[2], full[2], sockets[2], listener, locked, other;
 static char bytes[70000];
@@ -246,19 +247,19 @@ static void wait_for_child(void)
 
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(10);
+		end_after(10);
 		pause();
 		_exit(0);
 	}
 	poll(NULL, 0, 1);
-	alarm(2);
+	end_after(2);
 	waitpid(child, NULL, 0);
 }
 
 /* Looks again and again for what never comes. */
 static void poll_for_ever(void)
 {
-	alarm(2);
+	end_after(2);
 	while (!has_begun)
 		usleep(10000);
 }

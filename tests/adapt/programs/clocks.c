@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define CENTURY 3155760000
 #define TIMES 5
 
@@ -46,7 +48,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(2);
+	end_after(is("") || is("again") ? 2 : 20);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&is_woken, &attributes);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hang.h"
+
 #define MOMENT 60000 /* us */
 #define MANY 300
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool is_held;
 
 static void *hold(void *unused)
 {
 	pthread_mutex_lock(&lock);
-	usleep(2 * MOMENT);
+	is_held = true;
+	do
+		usleep(MOMENT);
+	while (!has_waiter(&lock));
 	pthread_mutex_unlock(&lock);
 	return unused;
 }
@@ -50,8 +57,10 @@ static void work(void)
 	int ends[2];
 	char byte;
 
+	is_held = false;
 	if (pthread_create(&thread, NULL, hold, NULL) == 0) {
-		usleep(MOMENT);
+		while (!is_held)
+			usleep(MOMENT);
 		pthread_mutex_lock(&lock);
 		pthread_mutex_unlock(&lock);
 		pthread_join(thread, NULL);

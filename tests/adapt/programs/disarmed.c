@@ -17,6 +17,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define JOBS 6
 #define WRONG 3 /* the job after which something else happens */
 #define USUAL 2000000
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
 	int jobs = 0;
 
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(3);
+	end_after(3);
 	epoll = epoll_create1(0);
 	watch(timer = timerfd_create(CLOCK_MONOTONIC, 0));
 	watch(done = eventfd(0, 0));

@@ -14,6 +14,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static const char *chosen;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int requests, done, told;
@@ -82,7 +84,7 @@ int main(int argc, char **argv)
 	int ends[2];
 
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(6); /* on a busy machine two looks take some time */
+	end_after(6);
 	done_from = done_to = eventfd(0, 0);
 	if (is("pipe") && pipe(ends) == 0)
 		done_from = ends[0], done_to = ends[1];

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static bool is_fine;
 static int total;
 
@@ -571,13 +573,13 @@ static void napping(void)
 /* All is well: the shell keeps its output aside for a command, under a number that closes for others. */
 static void aside(void)
 {
-	read_shell("{ sleep 2; } >&2; echo done");
+	read_shell("{ sleep 20; } >&2; echo done");
 }
 
 /* The same, under a number of its own. */
 static void moved(void)
 {
-	read_shell("n=$((3 + 3)); eval \"exec $n>&1 1>&2\"; sleep 2; eval \"echo done >&$n\"");
+	read_shell("n=$((3 + 3)); eval \"exec $n>&1 1>&2\"; sleep 20; eval \"echo done >&$n\"");
 }
 
 /* A child answers into a stream, which it doesn't flush. */
@@ -618,8 +620,8 @@ static void start_agent(bool is_apart, bool is_executed)
 	if (is_fine)
 		dup2(null, STDOUT_FILENO);
 	if (is_executed)
-		execlp("sleep", "sleep", "4", (char *)NULL);
-	for (int i = 0; i < 400; i++)
+		execlp("sleep", "sleep", "20", (char *)NULL);
+	for (int i = 0; i < 2000; i++)
 		usleep(10000);
 	_exit(0);
 }
@@ -690,8 +692,11 @@ int main(int argc, char **argv)
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
 	is_fine = argc > 2;
-	/* `wake` waits for ever. Naps have to be seen for some time. */
-	alarm(is_fine && argv[1][0] != 'w' ? 20 : argv[1][0] == 'n' ? 3 : 1);
+	/* `wake` waits for ever, and `working` ends by itself. Naps have to be seen for some time. */
+	end_after((is_fine && argv[1][0] != 'w') || (argc > 1 && strcmp(argv[1], "working") == 0)
+			? 20
+			: argv[1][0] == 'n' ? 3
+					    : 1);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

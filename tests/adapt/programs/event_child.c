@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 extern char **environ;
 
 static struct event_base *base;
@@ -55,7 +57,7 @@ int main(int count, char **arguments)
 	struct timeval later = {1, 500000};
 	struct event *event;
 
-	alarm(3);
+	end_after(3);
 	base = event_base_new();
 	if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
 		return 1;

@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define QUESTIONS 6
 #define BAD 3        /* the question after which it goes wrong */
 #define LONG 1200000 /* us */
@@ -133,7 +135,7 @@ int main(int count, char **arguments)
 
 	fault = count > 1 ? arguments[1] : "write";
 	scene = count > 2 ? arguments[2] : "";
-	alarm(6);
+	end_after(6);
 	base = event_base_new();
 	stop = evsignal_new(base, SIGTERM, on_signal, NULL);
 	if (is("signal"))

@@ -26,6 +26,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define SIZE 100
 #define PART 10
 #define LONG 700000 /* us; longer than bytes may be left */
@@ -256,7 +258,7 @@ static int serve_itself(void)
 	bufferevent_enable(client, EV_READ | EV_WRITE);
 	bufferevent_write(client, (const char[PART]){0}, PART);
 	if (is("own"))
-		alarm(2);
+		end_after(2);
 	event_base_dispatch(base);
 	puts("answered");
 	return EXIT_SUCCESS;
@@ -306,7 +308,7 @@ int main(int argc, char **argv)
 	event_add(tick, &period);
 	pthread_create(&thread, NULL, ask, NULL);
 	if (is("parts") || is("hang") || is("start") || is("alone") || is("naps"))
-		alarm(2);
+		end_after(2);
 	event_base_dispatch(base);
 	pthread_join(thread, NULL);
 	puts("answered");

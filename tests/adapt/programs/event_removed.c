@@ -2,7 +2,7 @@
 /*
  * An event of libevent that comes once, and that its callback forgets to add again; with `fine` it doesn't.
  * Or, with `buffer`, a bufferevent that pauses, and enables another one again; with `fine` it enables itself.
- * With `held` it has read all that the client sent before it pauses.
+ * With `held` it has read all that the client sent before it pauses, and with `never` it was never enabled.
  * It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a
  * handler might end don't look.
  */
@@ -16,7 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool is_fine, holds;
+#include "patience.h"
+
+static bool is_fine, holds, is_new;
 static int ends[2];
 static struct event *question;
 
@@ -76,10 +78,15 @@ static void on_end(struct bufferevent *from, short what, void *base)
 
 static void serve(struct event_base *base)
 {
+	static const struct timeval soon = {.tv_usec = 10000};
+
 	buffer = bufferevent_socket_new(base, ends[0], 0);
 	other = bufferevent_socket_new(base, -1, 0);
 	bufferevent_setcb(buffer, on_bytes, NULL, on_end, base);
-	bufferevent_enable(buffer, EV_READ | EV_WRITE);
+	if (is_new)
+		event_base_once(base, -1, EV_TIMEOUT, go_on, base, &soon);
+	else
+		bufferevent_enable(buffer, EV_READ | EV_WRITE);
 	event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
 	bufferevent_free(buffer);
 	bufferevent_free(other);
@@ -87,7 +94,7 @@ static void serve(struct event_base *base)
 
 static void *ask(void *unused)
 {
-	const char *bytes = "aaxaa";
+	const char *bytes = is_new ? "aa" : "aaxaa";
 	char byte;
 
 	if (holds) {
@@ -112,12 +119,14 @@ int main(int argc, char **argv)
 
 	is_fine = argc > 1 && strcmp(argv[argc - 1], "fine") == 0;
 	holds = argc > 1 && strcmp(argv[1], "held") == 0;
-	alarm(is_fine ? 0 : 6); /* on a busy machine a look may come to nothing */
+	is_new = argc > 1 && strcmp(argv[1], "never") == 0;
+	if (!is_fine)
+		end_after(6);
 	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 	evutil_make_socket_nonblocking(ends[0]);
 	question = event_new(base, ends[0], EV_READ, on_question, base);
 	pthread_create(&client, NULL, ask, NULL);
-	if (argc > 1 && (holds || strcmp(argv[1], "buffer") == 0)) {
+	if (argc > 1 && (holds || is_new || strcmp(argv[1], "buffer") == 0)) {
 		serve(base);
 	} else {
 		event_add(question, NULL);

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define BIG 400000
 #define TURNS 6 /* in the last but one, the event is forgotten */
 
@@ -90,7 +92,8 @@ int main(int argc, char **argv)
 
 	is_fine = argc > 1 && strcmp(argv[argc - 1], "fine") == 0;
 	is_later = argc > 2 && strcmp(argv[1], "later") == 0;
-	alarm(is_fine ? 0 : 3);
+	if (!is_fine)
+		end_after(3);
 	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 	writable = event_new(base, ends[0], EV_WRITE, on_writable, base);
 	later = event_new(base, -1, 0, on_later, NULL);

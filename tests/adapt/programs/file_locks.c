@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static bool is_fine;
 static const char *program;
 
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
 	}
 	program = argv[0];
 	is_fine = argc > 2;
-	alarm(is_fine ? 20 : 2);
+	end_after(is_fine ? 20 : 2);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define TURNS 20
 
 static const char *const names[] = {"first", "second"};
@@ -129,7 +131,8 @@ int main(int argc, char **argv)
 	bool is_fine = strcmp(name, "fine") == 0;
 
 	unlink("first"); /* the child of an earlier run may have it */
-	alarm(is_fine ? 0 : 2);
+	if (!is_fine)
+		end_after(2);
 	pthread_barrier_init(&both, NULL, 2);
 	if (strcmp(name, "deadlock") == 0) {
 		run(lock_both, 2);

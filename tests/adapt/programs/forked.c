@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static bool is_fine;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -137,7 +139,7 @@ static void play(struct scene *scene)
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
-	alarm(is_fine ? 20 : 1);
+	end_after(is_fine ? 20 : 1);
 	sem_init(&is_kept, 0, 0);
 	make_shared();
 	for (size_t i = 0; argc > 1 && i < sizeof scenes / sizeof *scenes; i++)

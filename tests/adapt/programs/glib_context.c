@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static const char *chosen;
 static GMainLoop *main_loop;
 static GMainContext *own;
@@ -130,7 +132,7 @@ static void run_between(void)
 int main(int argc, char **argv)
 {
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(2);
+	end_after(2);
 	if (is("own") || is("default") || is("served")) {
 		GMainLoop *served = is("served") ? g_main_loop_new(NULL, FALSE) : NULL;
 		GThread *thread = g_thread_new("own", run_thread, served);

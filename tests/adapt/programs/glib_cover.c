@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define ROUNDS 2
 #define SLOW 1300000 /* us: long enough to be looked at */
 
@@ -123,7 +125,7 @@ int main(int argc, char **argv)
 {
 	way = argc > 1 ? argv[1] : "task";
 	if (argc < 3 && (is("task") || is("thread")))
-		alarm(5);
+		end_after(5);
 	outer = g_main_loop_new(NULL, FALSE);
 	g_timeout_add(10, on_round, argc > 2 ? argv[2] : NULL);
 	g_timeout_add(15, on_clock, NULL);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static void settled(GObject *object, GAsyncResult *result, gpointer loop)
 {
 	(void)object, (void)result;
@@ -27,7 +29,7 @@ int main(void)
 	settle_account(5, settled, loop);
 	g_main_loop_run(loop);
 	settle_account(0, settled, loop);
-	alarm(1);
+	end_after(1);
 	g_main_loop_run(loop);
 	printf("never\n");
 	return 0;

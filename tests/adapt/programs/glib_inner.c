@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define LETTERS 12
 
 static GMainLoop *outer, *inner;
@@ -101,7 +103,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		way = argv[1];
 	if (!is("timed") && !is("recurses"))
-		alarm(2);
+		end_after(2);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
 		return 1;
 	outer = g_main_loop_new(NULL, FALSE);

@@ -5,10 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static GMutex mutex;
 static GRWLock table;
 static gsize first, second;
 static gboolean is_fine;
+static gint entered, is_running, is_locked;
 
 static gpointer finish(gpointer data)
 {
@@ -146,10 +149,18 @@ static void run_forgotten(void)
 
 static void make_second(gboolean makes_first);
 
+/* Until both threads have begun one. */
+static void wait_for_both(void)
+{
+	g_atomic_int_inc(&entered);
+	while (g_atomic_int_get(&entered) < 2)
+		g_usleep(10000);
+}
+
 static void make_first(gboolean makes_second)
 {
 	if (g_once_init_enter(&first)) {
-		g_usleep(50000);
+		wait_for_both();
 		if (makes_second)
 			make_second(FALSE);
 		g_once_init_leave(&first, 1);
@@ -159,7 +170,7 @@ static void make_first(gboolean makes_second)
 static void make_second(gboolean makes_first)
 {
 	if (g_once_init_enter(&second)) {
-		g_usleep(50000);
+		wait_for_both();
 		if (makes_first)
 			make_first(FALSE);
 		g_once_init_leave(&second, 1);
@@ -203,7 +214,10 @@ static void run_cancelled(void)
 
 static void lock_when_cancelled(void)
 {
-	g_usleep(100000);
+	g_atomic_int_set(&is_running, TRUE);
+	do
+		g_usleep(100000);
+	while (!is_fine && !g_atomic_int_get(&is_locked));
 	g_mutex_lock(&mutex);
 	g_mutex_unlock(&mutex);
 }
@@ -213,7 +227,9 @@ static gpointer disconnect(gpointer data)
 {
 	if (!is_fine)
 		g_mutex_lock(&mutex);
-	g_usleep(50000);
+	g_atomic_int_set(&is_locked, TRUE);
+	while (!g_atomic_int_get(&is_running))
+		g_usleep(10000);
 	g_cancellable_disconnect(cancellable, handler);
 	if (!is_fine)
 		g_mutex_unlock(&mutex);
@@ -258,7 +274,7 @@ int main(int count, char **arguments)
 		{"disconnected", run_disconnected}, {"reset", run_reset}};
 
 	is_fine = count > 2;
-	alarm(3);
+	end_after(is_fine ? 20 : 3);
 	cancellable = g_cancellable_new();
 	for (size_t i = 0; count > 1 && i < G_N_ELEMENTS(runs); i++)
 		if (strcmp(arguments[1], runs[i].name) == 0)

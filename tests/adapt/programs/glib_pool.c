@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define THREADS 2
 #define PARTS 100 /* behind the number of an item: it is a part of that */
 
@@ -99,9 +101,28 @@ static void run_queue(void)
 	push_both(work_by_queue, TRUE);
 }
 
+static gboolean free_pool(gpointer data)
+{
+	g_thread_pool_free(pool, FALSE, TRUE);
+	g_main_loop_quit(data);
+	return FALSE;
+}
+
+static gboolean is_over(gpointer data)
+{
+	return g_thread_pool_unprocessed(pool) > 0 || g_thread_pool_get_num_threads(pool) > 0 ||
+		free_pool(data);
+}
+
+static GMainLoop *main_loop;
+static int results;
+
+/* The first one is taken before the pool is freed, so that it is known who takes results. */
 static gboolean take_result(gpointer data)
 {
 	finish(GPOINTER_TO_INT(data));
+	if (results++ == 0)
+		g_timeout_add(5, is_fine ? is_over : free_pool, main_loop);
 	return FALSE;
 }
 
@@ -114,29 +135,14 @@ static void hand_over(gpointer data, gpointer unused)
 	wait_for(GPOINTER_TO_INT(data));
 }
 
-static gboolean free_pool(gpointer loop)
-{
-	g_thread_pool_free(pool, FALSE, TRUE);
-	g_main_loop_quit(loop);
-	return FALSE;
-}
-
-static gboolean is_over(gpointer loop)
-{
-	return g_thread_pool_unprocessed(pool) > 0 || g_thread_pool_get_num_threads(pool) > 0 ||
-		free_pool(loop);
-}
-
 /* The main loop frees the pool, and waits for its items, which wait for the main loop. */
 static void run_free(void)
 {
-	GMainLoop *loop = g_main_loop_new(NULL, FALSE);
-
+	main_loop = g_main_loop_new(NULL, FALSE);
 	pool = g_thread_pool_new(hand_over, NULL, THREADS, FALSE, NULL);
 	for (int i = 1; i < 3 * THREADS; i++)
 		g_thread_pool_push(pool, GINT_TO_POINTER(i), NULL);
-	g_timeout_add(30, is_fine ? is_over : free_pool, loop);
-	g_main_loop_run(loop);
+	g_main_loop_run(main_loop);
 }
 
 /* ---- Healthy ones ------------------------------------------------------------------------------- */
@@ -249,7 +255,7 @@ int main(int count, char **arguments)
 		{"timer", run_timer}, {"order", run_order}, {"free", run_free}};
 
 	is_fine = count > 2;
-	alarm(3);
+	end_after(is_fine || (count > 1 && strcmp(arguments[1], "order") == 0) ? 20 : 3);
 	for (size_t i = 0; count > 1 && i < G_N_ELEMENTS(runs); i++)
 		if (strcmp(arguments[1], runs[i].name) == 0)
 			runs[i].run();

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define LONG 4000000
 
 static GMainLoop *loop;
@@ -85,7 +87,7 @@ int main(int argc, char **argv)
 	int fds[2];
 
 	way = argc > 1 ? argv[1] : "again";
-	alarm(strcmp(way, "again") == 0 ? 30 : 5);
+	end_after(strcmp(way, "again") == 0 ? 30 : 5);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)
 		return 1;
 	loop = g_main_loop_new(NULL, FALSE);

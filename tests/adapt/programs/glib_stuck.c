@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define ITEMS 10
 
 static GMainLoop *loop, *inner;
@@ -86,10 +88,12 @@ static void take_items(void)
 		g_async_queue_pop(queue);
 }
 
+/* Each is put once the other thread waits for it. */
 static gpointer put_items(gpointer data)
 {
 	for (int i = 0; i < (is_fine ? ITEMS : ITEMS - 1); i++) {
-		g_usleep(1000);
+		while (g_async_queue_length(queue) >= 0)
+			g_usleep(1000);
 		g_async_queue_push(queue, &count);
 	}
 	return data;
@@ -232,7 +236,8 @@ static void run_removed(void)
 	guint id;
 
 	run_job();
-	id = g_timeout_add(60, finish_job, job);
+	/* Not before the other one, also on a busy machine. */
+	id = g_timeout_add(is_fine ? 60 : 10000, finish_job, job);
 	if (!is_fine)
 		removed_id = id;
 	g_timeout_add(30, stop_other, NULL);
@@ -333,6 +338,41 @@ static void run_orders(void)
 	g_thread_join(thread);
 }
 
+/* ---- Quick jobs, of which the last is forgotten ------------------------------------------------- */
+
+static void ignore(GObject *object, GAsyncResult *result, gpointer data)
+{
+	(void)object;
+	(void)data;
+	g_task_propagate_boolean(G_TASK(result), NULL);
+}
+
+static gboolean return_quickly(gpointer task)
+{
+	g_task_return_boolean(task, TRUE);
+	g_object_unref(task);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean start_quick(gpointer data)
+{
+	if (++count < 8) {
+		g_timeout_add(2, return_quickly, g_task_new(NULL, NULL, ignore, data));
+		return G_SOURCE_CONTINUE;
+	}
+	job = g_task_new(NULL, NULL, on_job_done, loop);
+	if (is_fine)
+		g_timeout_add(2, finish_job, job);
+	return G_SOURCE_REMOVE;
+}
+
+static void run_quick(void)
+{
+	g_timeout_add(5, start_quick, NULL);
+	g_timeout_add(100, on_round, NULL);
+	g_main_loop_run(loop);
+}
+
 /* ---- Healthy programs that come near to these ---------------------------------------------------- */
 
 /* Its work ends early. */
@@ -354,6 +394,23 @@ static void run_acting(void)
 {
 	run_job();
 	g_timeout_add(5, start_rarely, NULL);
+	g_main_loop_run(loop);
+}
+
+/* Returns a job soon, and then the last one after many idle rounds. */
+static gboolean evict(gpointer data)
+{
+	if (++rounds == 5)
+		g_task_return_boolean(g_task_new(NULL, NULL, ignore, data), TRUE);
+	if (rounds == 600)
+		g_task_return_boolean(job, TRUE);
+	return G_SOURCE_CONTINUE;
+}
+
+static void run_evicting(void)
+{
+	g_timeout_add(5, start_quick, NULL);
+	g_timeout_add(40, evict, NULL);
 	g_main_loop_run(loop);
 }
 
@@ -522,16 +579,16 @@ static const struct {
 	{"consumer", run_consumer}, {"early", run_early}, {"wrong", run_wrong},
 	{"ticks", run_ticks}, {"late", run_late}, {"removed", run_removed}, {"steps", run_steps},
 	{"waiting", run_waiting}, {"started", run_started}, {"orders", run_orders},
-	{"acting", run_acting}, {"idle", run_idle}, {"signalled", run_signalled},
-	{"unasked", run_unasked}, {"heard", run_heard}, {"counted", run_counted},
-	{"limited", run_limited}, {"unrun", run_unrun}, {"default", run_unrun_default},
-	{"iterated", run_iterated}};
+	{"acting", run_acting}, {"quick", run_quick}, {"evicting", run_evicting},
+	{"idle", run_idle}, {"signalled", run_signalled}, {"unasked", run_unasked},
+	{"heard", run_heard}, {"counted", run_counted}, {"limited", run_limited},
+	{"unrun", run_unrun}, {"default", run_unrun_default}, {"iterated", run_iterated}};
 
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
 	if (!is_fine)
-		alarm(5);
+		end_after(5);
 	loop = g_main_loop_new(NULL, FALSE);
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
 		if (argc > 1 && strcmp(argv[1], cases[i].name) == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A program that hangs is ended by SIGALRM when it has been hanging for a second, on a busy machine
- * too. `thrum why` takes a shorter wait for one that would have ended.
+ * too. `thrum why` takes a shorter wait for one that would have ended. With PATIENCE in the environment, it
+ * lives until the test ends it (patience.h).
  */
 #ifndef TESTS_ADAPT_PROGRAMS_HANG_H
 #define TESTS_ADAPT_PROGRAMS_HANG_H
@@ -18,6 +19,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static bool (*is_hanging)(void);
 
 /* Whether a thread waits for the mutex, by glibc's value of a lock with waiters. */
@@ -26,12 +29,12 @@ static inline bool has_waiter(const pthread_mutex_t *mutex)
 	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_ACQUIRE) == 2;
 }
 
-/* Whether a thread of this process sleeps. */
+/* Whether a thread, or the first one of a process, sleeps. */
 static inline bool is_asleep(int tid)
 {
 	char path[64], stat[256] = "";
 
-	snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
 	int file = open(path, O_RDONLY);
 	ssize_t size = read(file, stat, sizeof stat - 1);
 	const char *state = size > 0 ? strchr(stat, ')') : NULL;
@@ -54,7 +57,12 @@ static void look(int number)
 static inline void end_when(bool (*hangs)(void))
 {
 	struct itimerval interval = {{0, 20000}, {0, 20000}};
+	unsigned seconds = patience(0);
 
+	if (seconds > 0) {
+		alarm(seconds);
+		return;
+	}
 	is_hanging = hangs;
 	signal(SIGALRM, look);
 	setitimer(ITIMER_REAL, &interval, NULL);

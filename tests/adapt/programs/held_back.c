@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define LONG 700 /* ms; longer than data may be left */
 #define TICKS 7
 
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
 	if (is("patience"))
 		setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	if (is("unread") || is_taken() || is("mute"))
-		alarm(2);
+		end_after(2);
 	if (write(ends[1], "ab", is_taken() ? 2 : 1) < 1)
 		return EXIT_FAILURE;
 	pthread_create(&server, NULL, run_server, NULL);

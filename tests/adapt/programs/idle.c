@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "hang.h"
+#include "patience.h"
 
 static int ends[2];
 static atomic_int reader_tid;
@@ -247,7 +248,7 @@ static void wait_for_call(const char *what)
 static void kill_later(void)
 {
 	struct sigevent killed = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec after = {.it_value = {1, 500000000}};
+	struct itimerspec after = {.it_value = {patience(1), 500000000}};
 	timer_t timer;
 
 	if (timer_create(CLOCK_MONOTONIC, &killed, &timer) == 0)

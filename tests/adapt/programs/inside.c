@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_ready = PTHREAD_COND_INITIALIZER;
 static bool was_signalled;
@@ -49,7 +51,7 @@ int main(int argc, char **argv)
 	bool is_early = strcmp(name, "early") == 0;
 	pthread_t thread;
 
-	alarm(1);
+	end_after(1);
 	if (pipe(ends) < 0)
 		return 1;
 	/* A handler may end both waits. */

@@ -26,6 +26,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define QUESTIONS 4
 #define BLOCK 100000
 #define BLOCKS 200 /* more than the kernel holds */
@@ -160,7 +162,7 @@ int main(int argc, char **argv)
 
 	sort = argc > 1 ? argv[1] : "tcp";
 	chosen = argc > 2 ? argv[2] : "";
-	alarm(2);
+	end_after(is("fine") || is("drained") ? 20 : 2);
 	if (is("early"))
 		start_child();
 	if (is_queue()) {

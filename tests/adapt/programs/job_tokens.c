@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hang.h"
+
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 #define TOKENS 2
 
@@ -173,10 +175,16 @@ static void ask(void)
 /* Takes all tokens back, while a server may have one. */
 static void collect(bool asks)
 {
+	pid_t server;
+
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) != 0)
 		_exit(2);
-	start(serve, "server");
+	server = start(serve, "server");
 	close(talk[1]);
+	/* It is known whom the server answers if it waits for the first request, too. */
+	while (!is_asleep(server))
+		usleep(1000);
+	usleep(PAUSE);
 	ask();
 	usleep(PAUSE);
 	if (asks)
@@ -190,7 +198,7 @@ int main(int count, char **arguments)
 	const char *how = count > 1 ? arguments[1] : "fine";
 	bool is_kept = strcmp(how, "kept") == 0, is_paid = strcmp(how, "paid") == 0;
 
-	alarm(is_kept || strcmp(how, "server") == 0 ? 3 : 20);
+	end_after(is_kept || strcmp(how, "server") == 0 ? 3 : 20);
 	if (pipe(tokens))
 		return 2;
 	for (int i = 0; i < TOKENS; i++)

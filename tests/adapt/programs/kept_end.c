@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static void make(int ends[2])
 {
 	if (pipe(ends) != 0)
@@ -40,7 +42,7 @@ int main(int argc, char **argv)
 	int in[2], out[2], control[2];
 
 	(void)argv;
-	alarm(3);
+	end_after(3);
 	make(in);
 	make(out);
 	make(control);

@@ -11,14 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS 20 /* of writing before the reader forgets */
+#include "patience.h"
+
+#define ROUNDS 20 /* of writing before the reader forgets, */
+#define SEEN 6 /* and so often it has read while the writer waited: only then its holds are told */
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
-static atomic_bool is_forgetful, is_long, is_over;
+static atomic_bool is_forgetful, is_long, is_over, is_waiting;
+static atomic_int seen;
 
 static __attribute__((noinline)) void look_up(int round)
 {
 	pthread_rwlock_rdlock(&table);
+	seen += is_waiting;
 	if (is_forgetful && round % 3 == 0)
 		return;
 	pthread_rwlock_unlock(&table);
@@ -60,11 +65,13 @@ int main(int argc, char **argv)
 	bool is_batch = argc > 1 && strcmp(argv[1], "batch") == 0;
 	pthread_t threads[2];
 
-	alarm(3);
+	end_after(3);
 	pthread_create(&threads[0], NULL, serve, NULL);
 	pthread_create(&threads[1], NULL, count, NULL);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS || seen < SEEN; i++) {
+		is_waiting = true;
 		pthread_rwlock_wrlock(&table);
+		is_waiting = false;
 		usleep(100);
 		pthread_rwlock_unlock(&table);
 		usleep(10000);

@@ -6,8 +6,8 @@
  *
  * HOW: prctl, syscall, all (all threads, by seccomp), child (in a fork's child), vfork (in a vfork's child,
  * which runs a program), exec (and runs a program), strict, strict-syscall, twice, few (the filter forbids
- * nothing but what no recorder needs). ACTION: what other calls lead to: kill, trap, EPERM's or ENOSYS's
- * number.
+ * nothing but what no recorder needs), alone (without threads, so that nothing is recorded before). ACTION:
+ * what other calls lead to: kill, trap, EPERM's or ENOSYS's number.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -245,6 +245,18 @@ static unsigned action_of(const char *word)
 	return SECCOMP_RET_ERRNO | (unsigned)atoi(word);
 }
 
+static int go_alone(unsigned action)
+{
+	char byte = 0;
+
+	if (pipe(ends) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return EXIT_FAILURE;
+	limit("prctl", action, false);
+	if (write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1)
+		_exit(EXIT_FAILURE);
+	_exit(byte == 'x' ? 0 : EXIT_FAILURE);
+}
+
 int main(int count, char **words)
 {
 	const char *how = words[1];
@@ -252,6 +264,8 @@ int main(int count, char **words)
 	unsigned action = count > 2 ? action_of(words[2]) : 0;
 	pthread_t thread;
 
+	if (strcmp(how, "alone") == 0)
+		return go_alone(action);
 	if (pipe(ends) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 		pthread_create(&thread, NULL, is_strict ? answer_strict : answer, NULL) != 0)
 		return EXIT_FAILURE;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 int main(int argc, char **argv)
 {
 	const char *chosen = argc > 1 ? argv[1] : "";
@@ -21,7 +23,7 @@ int main(int argc, char **argv)
 	int ends[2];
 	FILE *stream;
 
-	alarm(2);
+	end_after(2);
 	if (pipe(ends) != 0 || write(ends[1], text, strlen(text)) < 0)
 		return 1;
 	stream = fdopen(ends[0], "r");

@@ -27,6 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define WHILE 400000 /* µs */
 
 static void take(void)
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
 		{"handed", handed}, {"again", again}, {"breaks", breaks}, {"flag", flag},
 		{"log", log_lines}, {"fifo", fifo}};
 
-	alarm(6); /* on a busy machine two looks take some time */
+	end_after(6); /* on a busy machine two looks take some time */
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

@@ -39,6 +39,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define TURNS 6
 #define GUESTS 2
 #define SLOW 400000 /* us: long enough to be looked at */
@@ -517,7 +519,8 @@ int main(int argc, char **argv)
 	is_answered = strcmp(name, "answer") == 0;
 	is_handed = strcmp(name, "handed") == 0;
 	has_handler = strcmp(name, "handler") == 0;
-	alarm(is_fine ? 0 : 2);
+	if (!is_fine)
+		end_after(2);
 	return strcmp(name, "children") == 0                  ? children()
 		: strcmp(name, "suspend") == 0 || has_handler ? suspend()
 		: strcmp(name, "signalfd") == 0               ? read_signals()

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 struct job {
 	bool is_nested, is_done;
 	struct job *next;
@@ -173,7 +175,7 @@ static void use_room(void)
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
-	alarm(is_fine ? 20 : 1);
+	end_after(is_fine ? 20 : 1);
 	if (argc > 1 && strcmp(argv[1], "pool") == 0)
 		use_pool();
 	else if (argc > 1 && strcmp(argv[1], "unsaid") == 0)

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define ORDERS 5
 
 static int orders[2], answers[2];
@@ -57,7 +59,7 @@ int main(int argc, char **argv)
 			usleep(100000);
 		return 0;
 	}
-	alarm(2);
+	end_after(2);
 	close(orders[0]);
 	close(answers[1]);
 	for (int i = 0; i < ORDERS; i++) {

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define JOBS 3
 
 static sem_t done;
@@ -42,7 +44,7 @@ int main(int argc, char **argv)
 	const uint64_t one = 1;
 	pthread_t loop;
 
-	alarm(2);
+	end_after(argc > 1 && strcmp(argv[1], "later") == 0 ? 6 : 2);
 	epoll = epoll_create1(0);
 	wake = eventfd(0, 0);
 	watch(wake);

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static volatile sig_atomic_t heard;
 static bool is_again;
 
@@ -161,7 +163,7 @@ int main(int argc, char **argv)
 	bool is_well;
 
 	is_again = strcmp(way, "again") == 0;
-	alarm(is_again || strcmp(way, "held") == 0 ? 20 : 3);
+	end_after(is_again || strcmp(way, "held") == 0 ? 20 : 3);
 	handle(SIGUSR1);
 	/* Another signal may end the wait, too. */
 	if (strcmp(way, "others") == 0)

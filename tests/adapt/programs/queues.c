@@ -27,6 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 #define SIZE 1000
 #define MANY 40
@@ -238,7 +240,7 @@ int main(int count, char **arguments)
 	is_mq = strcmp(arguments[1], "mq") == 0;
 	is_named = strcmp(arguments[2], "named") == 0;
 	is_fine = count > 3 + is_named;
-	alarm(is_fine ? 20 : 2);
+	end_after(is_fine ? 20 : 2);
 	make();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[2 + is_named], cases[i].name) == 0)

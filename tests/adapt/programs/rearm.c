@@ -19,6 +19,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define ROUNDS 20
 #define BUSY 12 /* the round of the loop that comes while it is busy */
 
@@ -117,7 +119,7 @@ int main(int argc, char **argv)
 	pthread_t loop, threads[2];
 
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(3);
+	end_after(3);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	watch(questions = eventfd(0, 0));
 	watch(collector = timerfd_create(CLOCK_MONOTONIC, 0));

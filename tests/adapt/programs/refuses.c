@@ -18,6 +18,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define CLIENTS 3
 #define QUESTIONS 4
 #define SLOW 1300000 /* us: long enough to be looked at */
@@ -148,7 +150,8 @@ int main(int argc, char **argv)
 	pthread_t clients[CLIENTS];
 
 	way = argc > 1 ? argv[1] : "broken";
-	alarm(is("broken") ? 6 : 0); /* on a busy machine a look may come to nothing */
+	if (is("broken"))
+		end_after(6);
 	set = epoll_create1(0);
 	timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

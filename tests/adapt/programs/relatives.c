@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -21,6 +22,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "patience.h"
 
 static bool is_fine;
 static sem_t is_done;
@@ -502,6 +505,105 @@ static void parser(void)
 	wait(NULL);
 }
 
+static int there[2], back[2];
+
+/* Answers each piece with two of its size, in a thread of the child. */
+static __attribute__((noinline)) void *double_pieces(void *unused)
+{
+	char piece[2048];
+	ssize_t size;
+
+	while ((size = read(there[0], piece, sizeof piece)) > 0)
+		for (int i = 0; i < 2; i++)
+			if (write(back[1], piece, (size_t)size) != size)
+				_exit(1);
+	return unused;
+}
+
+static void be_doubler(void)
+{
+	pthread_t thread;
+
+	close(there[1]);
+	close(back[0]);
+	pthread_create(&thread, NULL, double_pieces, NULL);
+	pthread_join(thread, NULL);
+	_exit(0);
+}
+
+static __attribute__((noinline)) void feed(int fd)
+{
+	static char document[400000];
+
+	if (write(fd, document, is_fine ? 20000 : sizeof document) < 0)
+		exit(1);
+	close(fd);
+}
+
+static void *run_feeder(void *unused)
+{
+	char answer[4096];
+
+	make(there, false);
+	make(back, false);
+	if (start("doubler"))
+		be_doubler();
+	close(there[0]);
+	close(back[1]);
+	feed(there[1]);
+	while (read(back[0], answer, sizeof answer) > 0)
+		;
+	wait(NULL);
+	return unused;
+}
+
+/* A thread gives a document to a child before it reads any answer: the pipes can't have both. */
+static void feeder(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run_feeder, NULL);
+	pthread_join(thread, NULL);
+}
+
+/* Reads so much, slowly, and waits until the pipe is full again. */
+static void read_slowly(int fd, int pieces)
+{
+	int used = 0, room = fcntl(fd, F_GETPIPE_SZ);
+	char piece[4096];
+
+	for (int i = 0; i < pieces; i++) {
+		if (i % 8 == 0)
+			usleep(150000);
+		if (read(fd, piece, sizeof piece) != sizeof piece)
+			_exit(1);
+	}
+	while (used < room && ioctl(fd, FIONREAD, &used) == 0)
+		usleep(1000);
+}
+
+/* A child reads a part of a large write, and ends: the call tells how much it has written. */
+static void gone(void)
+{
+	static char document[400000];
+	int ends[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	make(ends, false);
+	if (start("reader")) {
+		close(ends[1]);
+		read_slowly(ends[0], 24);
+		_exit(0);
+	}
+	close(ends[0]);
+	for (int i = 0; i < 2; i++) {
+		ssize_t size = write(ends[1], document, sizeof document);
+
+		printf("%zd %s\n", size, size < 0 ? strerror(errno) : "written");
+	}
+	wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -510,12 +612,12 @@ int main(int argc, char **argv)
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
 		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring},
 		{"broker", broker}, {"session", session}, {"expiry", expiry}, {"pool", pool},
-		{"parser", parser}};
+		{"parser", parser}, {"feeder", feeder}, {"gone", gone}};
 	pthread_t thread;
 	sigset_t mask;
 
 	is_fine = argc > 2;
-	alarm(20);
+	end_after(20);
 	if (!is_fine)
 		setpgid(0, 0);
 	sem_init(&is_done, 0, 0);

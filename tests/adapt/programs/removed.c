@@ -7,6 +7,8 @@
  * removed door		they are a connection, and the loop waits for others, too
  * removed ticking	the same as pair, but the loop also has a timer that comes often
  *
+ * removed beside	the same as pair, but another thread sleeps again and again
+ *
  * removed throttled	such a timer adds it again, but not once
  * removed asked	the other end asks for that over another pair, after a while, but not once
  *
@@ -17,10 +19,12 @@
  * removed resting	the same after far longer
  * removed child	the loop waits for what a child writes, and adds it again
  * removed doubled	the loop waits for the same connection by another descriptor
+ * removed polled	a thread that sleeps again and again adds it after many rounds
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,14 +35,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define SLOW 1300000 /* us: long enough to be looked at */
 #define PAUSE 900    /* ms: as long as a timer may take */
 #define LATE 90      /* turns of a timer */
 #define WHILE 400000 /* us until it is asked */
+#define NAP 20000    /* us between the rounds of another thread, */
+#define NAPS 100     /* of which so many pass */
 
 static bool is_fine;
 static const char *name;
-static int turns_away = -1; /* until the connection comes back; -1: it is there, or doesn't */
+static int turns_away = -1;       /* until the connection comes back; -1: it is there, or doesn't */
+static atomic_int naps_away = -1; /* the same in rounds of another thread */
 static int set, ends[2], more[2], timer = -1, from_child = -1;
 
 static bool is(const char *other)
@@ -104,6 +113,21 @@ static void *work_slowly(void *unused)
 	return unused;
 }
 
+/* Only sleeps, or adds the connection after many rounds. */
+static void *nap(void *unused)
+{
+	for (;;) {
+		usleep(NAP);
+		if (is("beside") || atomic_load(&naps_away) < 0)
+			continue;
+		if (atomic_fetch_sub(&naps_away, 1) == 0) {
+			answer_question();
+			watch(EPOLL_CTL_ADD, ends[0]);
+		}
+	}
+	return unused;
+}
+
 /* An x: it was wrong to leave the connection, or it comes back. */
 static void leave_connection(void)
 {
@@ -120,6 +144,8 @@ static void leave_connection(void)
 		start_child();
 	else if (is("doubled"))
 		watch(EPOLL_CTL_ADD, dup(ends[0]));
+	else if (is("polled"))
+		atomic_store(&naps_away, NAPS);
 }
 
 /* A y is forgotten, or comes back late. */
@@ -184,9 +210,11 @@ static bool take_question(void)
 			throttle(byte);
 		return true;
 	}
-	if (byte == 'x' && (!is_fine || !(is("pair") || is("door") || is("ticking"))))
+	if (byte == 'x' &&
+		(!is_fine || !(is("pair") || is("door") || is("ticking") || is("beside"))))
 		leave_connection();
-	if (byte != 'x' || is("pair") || is("door") || is("ticking") || is("doubled"))
+	if (byte != 'x' || is("pair") || is("door") || is("ticking") || is("beside") ||
+		is("doubled"))
 		answer_question();
 	return true;
 }
@@ -250,11 +278,12 @@ static void open_door(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t server, client;
+	pthread_t server, client, napper;
 
 	name = argc > 1 ? argv[1] : "";
 	is_fine = argc > 2;
-	alarm(is_fine ? 0 : 6); /* on a busy machine a look may come to nothing */
+	if (!is_fine)
+		end_after(6);
 	set = epoll_create1(0);
 	if (is("door") || is("doubled"))
 		open_door();
@@ -266,6 +295,8 @@ int main(int argc, char **argv)
 	}
 	pthread_create(&server, NULL, serve, NULL);
 	pthread_create(&client, NULL, ask, NULL);
+	if (is("beside") || is("polled"))
+		pthread_create(&napper, NULL, nap, NULL);
 	pthread_join(client, NULL);
 	pthread_join(server, NULL);
 	return 0;

@@ -33,6 +33,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define MEMORY "memory-"
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 
@@ -386,7 +388,7 @@ int main(int count, char **arguments)
 		{"places", places}, {"events", events}, {"reset", reset}, {"passed", passed},
 		{"bad", bad}};
 
-	alarm(count > 2 ? 20 : 2);
+	end_after(count > 2 ? 20 : 2);
 	is_fine = count > 2;
 	if (count > 1 && strncmp(arguments[1], MEMORY, strlen(MEMORY)) == 0) {
 		arguments[1] += strlen(MEMORY);

@@ -3,22 +3,32 @@
  * A program that waits for a mutex which a child has. The argument says what the child does; "often" is as
  * "keep", but a thread waits for a condition with the mutex, which others take before. "single" and
  * "single-end" are as "give" and "end", but the program has no other thread. "sibling", "sibling-end" and
- * "sibling-keep" are as "give", "end" and "keep", but another child waits for the mutex. "orphan" is a child
- * that waits for it while its parent ends with it. SIGALRM ends the program.
+ * "sibling-keep" are as "give", "end" and "keep", but another child waits for the mutex. "exit", "quick",
+ * "abort" and "sibling-exit" are as "end" and "sibling-end", but the child ends in a small function, with a
+ * status or by abort(). "single-exit" and "single-kill" are as "single-end", but the child ends so, or by a
+ * signal. "exit-late" is as "exit", but the child gives the mutex back first. "orphan" is a child that waits
+ * for it while its parent ends with it, "parent" one whose parent gives it back. "above": the parent lives on
+ * with it; "above-early": the parent has taken it before the fork; "above-table": as "above", with a
+ * read-write lock. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static struct shared {
 	pthread_mutex_t mutex;
+	pthread_rwlock_t table;
 	int turns;
 } * shared;
 
@@ -52,7 +62,7 @@ static void take_often(void)
 static bool gives_back(const char *what)
 {
 	return strcmp(what, "give") == 0 || strcmp(what, "single") == 0 ||
-		strcmp(what, "sibling") == 0;
+		strcmp(what, "sibling") == 0 || strcmp(what, "parent") == 0;
 }
 
 /* Waits until somebody waits for the mutex, and then for so long that this one looks who has it: on a busy
@@ -62,6 +72,23 @@ static void wait_for_waiter(void)
 	while (__atomic_load_n(&shared->mutex.__data.__lock, __ATOMIC_ACQUIRE) != 2)
 		usleep(1000);
 	usleep(500000);
+}
+
+/* The child ends itself, and the mutex stays as it is. */
+static __attribute__((noinline)) void give_up(const char *what)
+{
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	if (strcmp(what, "abort") == 0)
+		abort();
+	if (strcmp(what, "quick") == 0)
+		quick_exit(9);
+	exit(7);
+}
+
+/* Whether the child of such a case ends in give_up(). */
+static bool gives_up(const char *what)
+{
+	return strstr(what, "exit") || strcmp(what, "quick") == 0 || strcmp(what, "abort") == 0;
 }
 
 /* Takes the mutex, and tells so by closing the pipe. */
@@ -76,6 +103,14 @@ static void hold(const char *what, int ends[2])
 		sleep(20);
 	if (gives_back(what))
 		wait_for_waiter();
+	if (strcmp(what, "exit-late") == 0)
+		pthread_mutex_unlock(&shared->mutex);
+	if (gives_up(what))
+		give_up(what);
+	if (strcmp(what, "single-kill") == 0) {
+		usleep(100000); /* it begins to record */
+		raise(SIGKILL);
+	}
 	if (strcmp(what, "end") != 0 && strcmp(what, "single-end") != 0 &&
 		strcmp(what, "sibling-end") != 0)
 		pthread_mutex_unlock(&shared->mutex);
@@ -113,6 +148,17 @@ static void be_siblings(const char *what, int ends[2])
 	printf("%d turns, %d children\n", shared->turns, (waiter > 0) + (holder > 0));
 }
 
+static void be_parent(int ends[2])
+{
+	start_waiter(ends);
+	pthread_mutex_lock(&shared->mutex);
+	close(ends[1]);
+	wait_for_waiter();
+	pthread_mutex_unlock(&shared->mutex);
+	wait(NULL);
+	printf("%d turns\n", shared->turns);
+}
+
 static void leave_orphan(void)
 {
 	pthread_mutex_lock(&shared->mutex);
@@ -125,15 +171,45 @@ static void leave_orphan(void)
 	_exit(0);
 }
 
+static void keep_above(bool is_early, int take(void *), void *lock)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, take_turn, NULL);
+	pthread_join(thread, NULL);
+	if (is_early)
+		take(lock);
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "waiter");
+		usleep(100000);
+		_exit(take(lock));
+	}
+	if (!is_early)
+		take(lock);
+	sleep(60);
+}
+
+static int take_mutex(void *lock)
+{
+	return pthread_mutex_lock(lock);
+}
+
+static int take_table(void *lock)
+{
+	return pthread_rwlock_wrlock(lock);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	pthread_mutexattr_t attributes;
+	pthread_rwlockattr_t of_table;
 	pthread_t threads[2];
 	int ends[2];
 	pid_t child;
 
-	alarm(gives_back(what) ? 20 : 1);
+	end_after(gives_back(what) ? 20 : 1);
 	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		0);
 	if (shared == MAP_FAILED || pipe(ends) < 0)
@@ -141,24 +217,35 @@ int main(int argc, char **argv)
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
 	pthread_mutex_init(&shared->mutex, &attributes);
+	pthread_rwlockattr_init(&of_table);
+	pthread_rwlockattr_setpshared(&of_table, PTHREAD_PROCESS_SHARED);
+	pthread_rwlock_init(&shared->table, &of_table);
 	if (strcmp(what, "often") == 0)
 		take_often();
 	if (strncmp(what, "sibling", 7) == 0) {
 		be_siblings(what, ends);
 		return 0;
 	}
+	if (strcmp(what, "parent") == 0) {
+		be_parent(ends);
+		return 0;
+	}
 	if (strcmp(what, "orphan") == 0)
 		leave_orphan();
+	if (strcmp(what, "above-table") == 0)
+		keep_above(false, take_table, &shared->table);
+	if (strncmp(what, "above", 5) == 0)
+		keep_above(strcmp(what, "above") != 0, take_mutex, &shared->mutex);
 	child = start_holder(what, ends);
 	close(ends[1]);
 	if (read(ends[0], &(char){0}, 1) != 0)
 		return 1;
 	/* Those that hang do so from here on. */
 	if (!gives_back(what))
-		alarm(1);
+		end_after(1);
 	/* The program has no other thread. */
 	if (strncmp(what, "single", 6) == 0) {
-		if (strcmp(what, "single-end") == 0)
+		if (!gives_back(what))
 			waitpid(child, NULL, 0);
 		take_turn(NULL);
 		printf("%d turns\n", shared->turns);

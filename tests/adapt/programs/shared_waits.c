@@ -14,6 +14,8 @@
  * crash	a worker crashes before it signals, as it did after each job before
  * turns	two processes wait for each other's signal, while a third one sleeps again and again
  * work	a worker computes for very long before it signals
+ * ring	a process waits for items with the lock that those need who add some
+ * helped	the same, but another process adds an item at times, and needs no lock
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,6 +31,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
 
 static bool is_fine;
@@ -40,6 +44,7 @@ static struct shared {
 	bool is_done;
 	pthread_cond_t conditions[2];
 	int asked, answered;
+	sem_t lock;
 } * shared;
 
 static void make(int fd)
@@ -66,10 +71,12 @@ static void make(int fd)
 /* Returns 0 in the child. */
 static pid_t start(const char *name)
 {
-	pid_t child = fork();
+	pid_t parent = getpid(), child = fork();
 
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) /* it has ended */
+			_exit(0);
 		prctl(PR_SET_NAME, name);
 	}
 	return child;
@@ -221,7 +228,7 @@ static void idle(void)
 		return;
 	printf("%d %d %d\n", (int)workers[0], (int)workers[1], (int)getpid());
 	fflush(stdout);
-	alarm(20);
+	end_after(20);
 	pause();
 }
 
@@ -338,6 +345,63 @@ static void parts(void)
 	wait_for_parts(true);
 }
 
+/* Two processes add items, of which this one takes the lock before it waits for one. */
+static void add(int items)
+{
+	for (int i = 0; i < items; i++) {
+		usleep(5000);
+		sem_wait(&shared->lock);
+		shared->answered++;
+		sem_post(&shared->lock);
+		sem_post(&shared->semaphores[0]);
+	}
+	pause();
+}
+
+static void take_items(int items)
+{
+	for (int i = 0; i < items; i++) {
+		if (is_fine)
+			sem_wait(&shared->semaphores[0]);
+		sem_wait(&shared->lock);
+		if (!is_fine)
+			sem_wait(&shared->semaphores[0]);
+		shared->answered--;
+		sem_post(&shared->lock);
+	}
+}
+
+static void ring(void)
+{
+	make(-1);
+	sem_init(&shared->lock, 1, 1);
+	for (int i = 0; i < 2; i++)
+		if (start("adder") == 0)
+			add(100);
+	usleep(PAUSE / 3);
+	take_items(200);
+}
+
+static void help(void)
+{
+	for (int i = 0;; i++) {
+		sem_post(&shared->semaphores[0]);
+		usleep(is_fine || i < 3 ? PAUSE / 10 : 10 * PAUSE);
+	}
+}
+
+static void helped(void)
+{
+	make(-1);
+	sem_init(&shared->lock, 1, 1);
+	if (start("adder") == 0)
+		add(100);
+	if (start("helper") == 0)
+		help();
+	usleep(PAUSE / 3);
+	take_items(100);
+}
+
 int main(int count, char **arguments)
 {
 	static const struct {
@@ -346,11 +410,11 @@ int main(int count, char **arguments)
 	} cases[] = {{"semaphore", semaphore}, {"condition", condition}, {"parent", parent},
 		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"idle", idle},
 		{"named", named}, {"crash", crash}, {"turns", turns}, {"work", work},
-		{"lone", lone}, {"parts", parts}};
+		{"lone", lone}, {"parts", parts}, {"ring", ring}, {"helped", helped}};
 
 	is_fine = count > 2;
 	case_name = count > 1 ? arguments[1] : "";
-	alarm(is_fine ? 20 : 2);
+	end_after(is_fine ? 20 : 2);
 	for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[1], cases[i].name) == 0)
 			cases[i].run();

@@ -9,18 +9,22 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define JOBS 15
+#include "patience.h"
+
+#define JOBS 13 /* so few that each taking of the lock is told */
 #define WORKERS 3
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t added = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITIALIZER;
 static int next, pending = JOBS;
 static bool is_short, is_busy, is_over;
+static atomic_bool is_locked;
 
 static __attribute__((noinline)) void count_job(void)
 {
@@ -32,7 +36,7 @@ static __attribute__((noinline)) void count_job(void)
 
 static __attribute__((noinline)) void do_job(int job)
 {
-	usleep(is_busy && job == JOBS - 1 ? 10000000 : 10000);
+	usleep(is_busy && job == JOBS - 1 ? 100000000 : 10000);
 	if (is_short && job == JOBS / 2)
 		return;
 	count_job();
@@ -40,6 +44,9 @@ static __attribute__((noinline)) void do_job(int job)
 
 static void *work(void *data)
 {
+	/* Main has the lock until it waits: from then on it is told who takes that. */
+	while (!is_locked)
+		usleep(1000);
 	for (;;) {
 		int job;
 
@@ -61,10 +68,11 @@ int main(int argc, char **argv)
 
 	is_short = strcmp(chosen, "short") == 0;
 	is_busy = strcmp(chosen, "busy") == 0;
-	alarm(2);
+	end_after(is_short || is_busy ? 2 : 20);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_create(&workers[i], NULL, work, NULL);
 	pthread_mutex_lock(&lock);
+	is_locked = true;
 	while (pending > 0)
 		pthread_cond_wait(&idle, &lock);
 	is_over = true;

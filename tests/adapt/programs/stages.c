@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 enum {
 	STAGES = 9,
 	OFF = 6 /* this one is called off; the last two need it */
@@ -68,7 +70,7 @@ static void *run_stage(void *data)
 static void kill_later(void)
 {
 	struct sigevent killed = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec after = {.it_value = {.tv_sec = 2}};
+	struct itimerspec after = {.it_value = {.tv_sec = patience(2)}};
 	timer_t timer;
 
 	if (timer_create(CLOCK_MONOTONIC, &killed, &timer) == 0)

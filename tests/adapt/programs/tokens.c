@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define THREADS 9
 #define JOBS 20
 
@@ -81,6 +83,6 @@ int main(int argc, char **argv)
 	if (pipe(ends) || argc < 2)
 		return 1;
 	leaks = strcmp(argv[1], "leak") == 0;
-	alarm(leaks ? 2 : 0);
+	end_after(leaks ? 2 : 20);
 	return strcmp(argv[1], "jobs") == 0 ? do_jobs() : build_all();
 }

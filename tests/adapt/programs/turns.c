@@ -16,11 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "patience.h"
 
 enum {
 	ROOM = 6,
@@ -92,7 +95,7 @@ static void *make_room(void *is_timer)
 		kill(getpid(), SIGABRT);
 	for (int i = 0;; i++) {
 		if (i == TURNS)
-			alarm(1);
+			end_after(1);
 		wait_for_turn(is_timer != NULL, i == TURNS);
 		pthread_mutex_lock(&lock);
 		count = 0;
@@ -133,7 +136,7 @@ static void give_notice(union sigval value)
 {
 	give(value.sival_ptr);
 	if (++turn == TURNS)
-		alarm(1);
+		end_after(1);
 }
 
 static void make_notices(void)
@@ -158,7 +161,7 @@ static pthread_t run_notice(void)
 	}
 	rest(TURN);
 	pthread_join(start(give, NULL), NULL);
-	alarm(1);
+	end_after(1);
 	return first;
 }
 
@@ -189,7 +192,7 @@ static pthread_t run_handler(void)
 		kill(getpid(), SIGABRT);
 	first = start(reload, NULL);
 	start(await, NULL);
-	alarm(1);
+	end_after(1);
 	return first;
 }
 
@@ -205,7 +208,7 @@ static void *pass_on(void *data)
 			pthread_cond_wait(&turns[number], &lock);
 		pthread_mutex_unlock(&lock);
 		if (number == 2)
-			alarm(1);
+			end_after(1);
 		if (number == 2 && never)
 			return NULL;
 		rest(number == 2 ? 3600000 : TURN);
@@ -240,7 +243,8 @@ static void *run_child(void *data)
 	int status;
 
 	if (child == 0) {
-		execlp("sleep", "sleep", "5", NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execlp("sleep", "sleep", "60", NULL);
 		_exit(1);
 	}
 	if (never)
@@ -253,7 +257,7 @@ static void *run_child(void *data)
 
 static pthread_t run_driver(void)
 {
-	alarm(1);
+	end_after(1);
 	return start(run_child, NULL);
 }
 

@@ -29,6 +29,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 static const char *name;
 static int set, first = -1, never, words[2], told;
 static _Atomic int closed = -1, handed = -1;
@@ -133,7 +135,7 @@ int main(int argc, char **argv)
 	int fd, doubled;
 
 	name = argc > 1 ? argv[1] : "";
-	alarm(3);
+	end_after(3);
 	set = epoll_create1(EPOLL_CLOEXEC);
 	told = eventfd(0, EFD_CLOEXEC);
 	never = eventfd(0, EFD_CLOEXEC);

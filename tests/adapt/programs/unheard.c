@@ -7,14 +7,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "patience.h"
 
 static bool is_fine;
 static volatile sig_atomic_t is_told;
@@ -115,12 +119,9 @@ static void blocked(void)
 	pthread_join(thread, NULL);
 }
 
-static volatile sig_atomic_t rings;
-
 static void on_ring(int number)
 {
 	(void)number;
-	rings++;
 }
 
 static void handle(int number, int flags, void (*handler)(int))
@@ -151,29 +152,48 @@ static void inherited(void)
 	end(child, child, SIGTERM);
 }
 
-/* One handler of the parent ends its wait, and the other doesn't. */
+/* For a parent and its child: the handler of the parent has run so often, and its wait has ended. */
+struct shared {
+	atomic_int rings;
+	atomic_bool is_told;
+};
+static struct shared *shared;
+
+static void count_ring(int number)
+{
+	(void)number;
+	atomic_fetch_add(&shared->rings, 1);
+}
+
+/* One handler of the parent ends its wait, and the other doesn't. A signal is sent once the one before is
+ * handled. */
 static void rung(void)
 {
 	sigset_t left;
 	pid_t child;
 
-	handle(SIGUSR1, SA_RESTART, on_ring);
-	handle(SIGUSR2, 0, on_ring);
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		0);
+	handle(SIGUSR1, SA_RESTART, count_ring);
+	handle(SIGUSR2, 0, count_ring);
 	if (start(&child)) {
 		ready();
-		for (int i = 0; i < 3; i++) {
+		for (int i = 0; i < 4; i++) {
 			usleep(150000);
-			kill(getppid(), SIGUSR1);
+			kill(getppid(), i < 3 ? SIGUSR1 : SIGUSR2);
+			while (atomic_load(&shared->rings) == i)
+				usleep(1000);
 		}
-		usleep(150000);
-		kill(getppid(), SIGUSR2);
-		usleep(300000);
+		while (!atomic_load(&shared->is_told))
+			usleep(1000);
 		_exit(3);
 	}
-	for (int status = 0, result; (result = waitpid(child, &status, 0)) != child;)
-		printf("%s after %d signals\n", strerror(errno), (int)rings);
+	for (int status = 0, result; (result = waitpid(child, &status, 0)) != child;) {
+		printf("%s after %d signals\n", strerror(errno), atomic_load(&shared->rings));
+		atomic_store(&shared->is_told, true);
+	}
 	sigprocmask(SIG_SETMASK, NULL, &left);
-	printf("%d signals, %d held back\n", (int)rings,
+	printf("%d signals, %d held back\n", atomic_load(&shared->rings),
 		sigismember(&left, SIGUSR1) + sigismember(&left, SIGUSR2));
 }
 
@@ -309,7 +329,7 @@ static void soon(void)
 	if (start(&child)) {
 		signal(SIGHUP, SIG_IGN);
 		ready();
-		execlp("sleep", "sleep", "4", (char *)NULL);
+		execlp("sleep", "sleep", "30", (char *)NULL);
 		_exit(127);
 	}
 	end(child, child, SIGHUP);
@@ -330,7 +350,7 @@ static void computing(void)
 		clock_gettime(CLOCK_MONOTONIC, &begin);
 		do
 			clock_gettime(CLOCK_MONOTONIC, &now);
-		while (now.tv_sec < begin.tv_sec + 4);
+		while (now.tv_sec < begin.tv_sec + 30);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 	}
 	end(child, child, SIGTERM);
@@ -353,13 +373,13 @@ static void alarmed(void)
 		work();
 	}
 	handle(SIGALRM, SA_RESTART, force);
-	alarm(4);
+	end_after(4);
 	end(forced, forced, SIGTERM);
 }
 
 static void *force_later(void *unused)
 {
-	usleep(20000000);
+	usleep(100000000);
 	kill(forced, SIGKILL);
 	return unused;
 }
@@ -418,8 +438,8 @@ int main(int argc, char **argv)
 
 	is_fine = argc > 2;
 	/* On a busy machine a look may find the child at work, and the next one has to tell. The others end
-	 * in 4 s. */
-	alarm(is_fine || is_rung || is_over ? 20 : is_deaf ? 5 : 2);
+	 * in 4 s or later. */
+	end_after(is_fine || is_rung || is_over ? 20 : is_deaf ? 5 : 2);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
 			cases[i].run();

@@ -27,6 +27,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 #define BIG 3000000
 #define SMALL 20000
 #define QUESTIONS 40
@@ -217,7 +219,8 @@ int main(int argc, char **argv)
 	is_fine = argc > 2;
 	is_ticking = strcmp(name, "line") == 0;
 	is_later = strcmp(name, "later") == 0;
-	alarm(is_fine ? 0 : 3);
+	if (!is_fine)
+		end_after(3);
 	set = epoll_create1(0);
 	if (strcmp(name, "part") == 0 || is_later) {
 		connect_ends();

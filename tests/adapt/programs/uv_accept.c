@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define LATE 1200 /* ms: long enough to be looked at */
 
 static const char *how;
@@ -176,7 +178,7 @@ int main(int count, char **arguments)
 	if (is("user"))
 		start_user();
 	if (is("hang"))
-		alarm(4);
+		end_after(4);
 	pthread_create(&threads[started++], NULL, serve, NULL);
 	for (intptr_t i = 0; i < 2; i++)
 		pthread_create(&threads[started++], NULL, ask, (void *)i);

@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 enum {
 	QUERIES = 12,
 	SLOTS = 2,
@@ -253,7 +255,7 @@ static void take_pages(void)
 static void kill_later(void)
 {
 	struct sigevent killed = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec after = {.it_value = {.tv_sec = 2}};
+	struct itimerspec after = {.it_value = {.tv_sec = patience(2)}};
 	timer_t timer;
 
 	if (timer_create(CLOCK_MONOTONIC, &killed, &timer) == 0)

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define JOBS 3
 
 static uv_async_t other, jobs_ready;
@@ -206,24 +208,24 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (strcmp(mode, "over") == 0 || strcmp(mode, "anew") == 0 || strcmp(mode, "steps") == 0) {
-		alarm(strcmp(mode, "over") == 0 ? 2 : 20);
+		end_after(strcmp(mode, "over") == 0 ? 2 : 20);
 		return run_out(mode);
 	}
 
 	if (strcmp(mode, "once") == 0) {
-		alarm(3);
+		end_after(3);
 		return ask_twice();
 	}
 
 	if (strcmp(mode, "left") == 0 || strcmp(mode, "closed") == 0) {
 		forgotten = strcmp(mode, "left") == 0 ? 2 : -1;
-		alarm(forgotten < 0 ? 20 : 2);
+		end_after(forgotten < 0 ? 20 : 2);
 		return run_pieces();
 	}
 
 	is_late = strcmp(mode, "late") == 0;
 	takes_all = is_late || strcmp(mode, "all") == 0;
-	alarm(takes_all ? 20 : 2);
+	end_after(takes_all ? 20 : 2);
 	if (strcmp(mode, "several") == 0 && uv_async_init(uv_default_loop(), &other, on_other))
 		return 1;
 	if (uv_async_init(uv_default_loop(), &jobs_ready, on_jobs) ||

@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define LATE 1000 /* ms; longer than an answer may take */
 #define ANSWER 8  /* bytes */
 
@@ -196,7 +198,7 @@ int main(int count, char **arguments)
 		return EXIT_FAILURE;
 	uv_pipe_open(&server, ends[0]);
 	if (is("deaf") || is("blocked") || is("halves"))
-		alarm(2);
+		end_after(2);
 	if (is("blocked"))
 		pthread_create(&threads[2], NULL, wait_for_ever, NULL);
 	pthread_create(&threads[0], NULL, serve, NULL);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define FIFOS 4
 
 static const char *const names[FIFOS] = {"fifo0", "fifo1", "fifo2", "fifo3"};
@@ -44,7 +46,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	(void)argv;
-	alarm(argc > 1 ? 20 : 2);
+	end_after(argc > 1 ? 20 : 2);
 	if (argc > 1)
 		pthread_create(&thread, NULL, come, NULL);
 	for (int i = 0; i < FIFOS; i++) {

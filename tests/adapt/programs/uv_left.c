@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define BEATS 8
 #define TICKS 80 /* of 20 ms */
 
@@ -98,7 +100,7 @@ int main(int count, char **arguments)
 	is_counting = is_timer && strcmp(arguments[1], "counting") == 0;
 	ticks = is_counting || (is_timer && strcmp(arguments[1], "ticking") == 0);
 	starts_again = ticks || (is_timer && strcmp(arguments[1], "again") == 0);
-	alarm(4);
+	end_after(is_fine ? 20 : 4);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return 1;
 	uv_pipe_init(uv_default_loop(), &pipe_handle, 0);

@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 enum {
 	SLOTS = 2,
 	CLIENTS = 3,
@@ -335,7 +337,7 @@ static void start_spool(void)
 static void kill_later(void)
 {
 	struct sigevent killed = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	struct itimerspec after = {.it_value = {.tv_sec = 2}};
+	struct itimerspec after = {.it_value = {.tv_sec = patience(2)}};
 	timer_t timer;
 
 	if (timer_create(CLOCK_MONOTONIC, &killed, &timer) == 0)

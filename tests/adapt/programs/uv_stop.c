@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "patience.h"
+
 #define SIZE (1 << 20)
 #define LONG 1000 /* ms; longer than data may be left */
 
@@ -201,7 +203,7 @@ int main(int argc, char **argv)
 		go_on();
 	pthread_create(&thread, NULL, give, NULL);
 	if (resets || is_stuck)
-		alarm(2);
+		end_after(2);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	pthread_join(thread, NULL);
 	if (has_asker)

@@ -16,10 +16,8 @@ static int64_t ready_at(const struct thrum__model *model, uint32_t task, int64_t
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY &&
-			THRUM__EDGE(model, edge, time) <= before)
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_READY)
+		if (THRUM__EDGE(model, edge, time) <= before)
 			return THRUM__EDGE(model, edge, time);
 	return -1;
 }
@@ -40,9 +38,8 @@ static bool find_like(struct thrum__search *search, uint32_t task, struct like *
 		uint32_t other;
 		int64_t ready;
 
-		if (!thrum__model_has_row(&model->runs, run) || search->budget == 0)
+		if (!thrum__model_has_row(&model->runs, run) || !thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		other = THRUM__RUN(model, run, task);
 		if (!thrum__model_has_row(&model->tasks, other) ||
 			THRUM__RUN(model, run, prev) != THRUM__NONE ||

@@ -28,14 +28,9 @@ static bool is_of_waiter(const struct thrum__search *search, const struct thrum_
 	uint32_t task)
 {
 	uint32_t maker = THRUM__TASK(search->model, task, creator);
-	struct thrum__analyse_waits waits;
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, maker);
 
-	if (maker == link->task)
-		return true;
-	if (!thrum__model_has_row(&search->model->tasks, maker))
-		return false;
-	waits = thrum__analyse_graph_waits(&search->graph, maker);
-	return waits.count > 0 && waits.waits[0].on == link->wait.on;
+	return maker == link->task || (wait && wait->on == link->wait.on);
 }
 
 /* The task that signalled an object last, if the waiter made such a task for each of its waits, but not for
@@ -44,16 +39,16 @@ static uint32_t not_remade(const struct thrum__search *search, const struct thru
 {
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in), last = THRUM__NONE, own = 0;
-	uint32_t before = THRUM__NONE;
+	uint32_t before = THRUM__NONE, count = 0;
 	int64_t longest = 0, after = link->wait.since;
 	const struct thrum__peer *peer;
 
-	for (unsigned i = 0, count = 0;
-		i < EDGES_BACK && count < ROUNDS_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		int64_t time = THRUM__EDGE(model, edge, time);
 
+		if (count == ROUNDS_BACK)
+			break;
 		/* One that does several jobs signals for each. */
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL || task == before)
 			continue;
@@ -83,22 +78,26 @@ static uint32_t not_remade(const struct thrum__search *search, const struct thru
 
 /* ---- Timers that were made for each question -------------------------------------------------- */
 
+/* The timer that ran there in a run, or NONE. */
+static uint32_t runs_timer(const struct thrum__model *model, uint32_t row, uint32_t lane)
+{
+	uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
+
+	return task != THRUM__NONE && THRUM__RUN(model, row, lane) == lane &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER
+		? task
+		: THRUM__NONE;
+}
+
 /* The timer that ran last on a lane since a time, of those that are over; else NONE. */
 static uint32_t last_over(const struct thrum__model *model, uint32_t lane, int64_t since)
 {
-	uint32_t row = model->runs.count;
+	THRUM__RUNS_BACK (model, row, RUNS_BACK) {
+		uint32_t task = runs_timer(model, row, lane);
 
-	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
-		uint32_t task;
-
-		if (!thrum__model_has_row(&model->runs, row) ||
-			THRUM__RUN(model, row, start) <= since)
+		if (THRUM__RUN(model, row, start) <= since)
 			return THRUM__NONE;
-		task = THRUM__RUN(model, row, task);
-		if (THRUM__RUN(model, row, lane) == lane &&
-			thrum__model_has_row(&model->tasks, task) &&
-			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
-			!thrum__analyse_task_is_pending(model, task))
+		if (task != THRUM__NONE && !thrum__analyse_task_is_pending(model, task))
 			return task;
 	}
 	return THRUM__NONE;
@@ -113,17 +112,6 @@ static uint32_t signal_from(const struct thrum__model *model, uint32_t edge)
 	return THRUM__NONE;
 }
 
-/* The object that a task signalled last; else NONE. */
-static uint32_t signalled_by(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
-			return THRUM__EDGE(model, edge, to);
-	return THRUM__NONE;
-}
-
 /* Timers that asked, the last one first, and made another one in case that no answer comes. */
 struct askers {
 	uint32_t task[ROUNDS_BACK], count, answered;
@@ -135,11 +123,11 @@ struct askers {
 static bool find_askers(const struct thrum__model *model, uint32_t last, uint32_t on,
 	struct askers *askers)
 {
-	uint32_t asked = signalled_by(model, last), edge, answer;
+	uint32_t asked = thrum__why_acted_on(model, last, THRUM__EDGE_SIGNAL), edge, answer;
 	int64_t next;
 
 	*askers = (struct askers){.count = 0};
-	if (!thrum__model_has_row(&model->tasks, asked) || asked == on)
+	if (asked == THRUM__NONE || asked == on)
 		return false;
 	edge = signal_from(model, THRUM__TASK(model, asked, edge_in));
 	answer = signal_from(model, THRUM__TASK(model, on, edge_in));
@@ -192,16 +180,16 @@ static uint32_t not_asked_again(const struct thrum__search *search,
 	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t run = servers->count == 1 ? THRUM__TASK(model, servers->task[0], run)
-					   : THRUM__NONE;
+	uint32_t lane = servers->count == 1 ? thrum__why_last_lane(model, servers->task[0])
+					    : THRUM__NONE;
 	const struct thrum__peer *peer;
 	struct askers askers;
 	uint32_t last;
 	int64_t start;
 
-	if (!servers->is_whole || !thrum__model_has_row(&model->runs, run))
+	if (!servers->is_whole || lane == THRUM__NONE)
 		return THRUM__NONE;
-	last = last_over(model, THRUM__RUN(model, run, lane), link->wait.since);
+	last = last_over(model, lane, link->wait.since);
 	if (last == THRUM__NONE || !find_askers(model, last, link->wait.on, &askers))
 		return THRUM__NONE;
 	start = THRUM__RUN(model, THRUM__TASK(model, last, run), start);
@@ -221,12 +209,14 @@ static bool had_time_out(const struct thrum__model *model, uint32_t task, int64_
 {
 	uint32_t note = THRUM__TASK(model, task, note);
 
-	for (; thrum__model_has_row(&model->notes, note) && THRUM__NOTE(model, note, time) >= start;
-		note = THRUM__NOTE(model, note, prev))
+	THRUM__NOTES_BACK (model, note, UINT32_MAX) {
+		if (THRUM__NOTE(model, note, time) < start)
+			return false;
 		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_TAG &&
 			strcmp(thrum__model_string(model, THRUM__NOTE(model, note, text), NULL),
 				"time-out") == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -241,8 +231,7 @@ static unsigned armed_before(const struct thrum__search *search, uint32_t task, 
 	int64_t due = 0, time = -1;
 	unsigned count = 0;
 
-	for (int i = 0; i < NOTES_BACK && thrum__model_has_row(&model->notes, note);
-		i++, note = THRUM__NOTE(model, note, prev)) {
+	THRUM__NOTES_BACK (model, note, NOTES_BACK) {
 		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE || count++ > 0)
 			continue;
 		time = THRUM__NOTE(model, note, time);
@@ -292,21 +281,16 @@ uint32_t thrum__why_last_timer(const struct thrum__search *search,
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t run = model->runs.count;
 	int64_t start, takes;
 
 	if (!last || last->is_served || THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE ||
 		thrum__why_peers_lateness(&search->peers, last->task) < LONGER)
 		return THRUM__NONE;
 	/* The last thing that ran at all but threads themselves. */
-	for (int i = 0; i < RUNS_BACK && run-- > model->runs.first; i++) {
-		uint32_t task;
+	THRUM__RUNS_BACK (model, run, RUNS_BACK) {
+		uint32_t task = thrum__why_known(model, THRUM__RUN(model, run, task));
 
-		if (!thrum__model_has_row(&model->runs, run))
-			return THRUM__NONE;
-		task = THRUM__RUN(model, run, task);
-		if (!thrum__model_has_row(&model->tasks, task) ||
-			thrum__analyse_task_is_lane(model, task))
+		if (task == THRUM__NONE || thrum__analyse_task_is_lane(model, task))
 			continue;
 		return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 				armed_before(search, task, &start, &takes) > 0 &&
@@ -323,9 +307,7 @@ static bool has_other_timer(struct thrum__search *search, uint32_t timer)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
 		if (task != timer && THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 			thrum__analyse_task_is_pending(model, task))
 			return true;
@@ -343,10 +325,8 @@ uint32_t thrum__why_only_timer(struct thrum__search *search, uint32_t lane)
 
 		if (i == RUNS_BACK || !thrum__model_has_row(&model->runs, row))
 			return THRUM__NONE;
-		task = THRUM__RUN(model, row, task);
-		if (THRUM__RUN(model, row, lane) != lane ||
-			!thrum__model_has_row(&model->tasks, task) ||
-			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER || task == found)
+		task = runs_timer(model, row, lane);
+		if (task == THRUM__NONE || task == found)
 			continue;
 		if (found != THRUM__NONE)
 			return THRUM__NONE;
@@ -383,12 +363,13 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 	if (model->runs.count == 0 || search->gap > since ||
 		(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since))
 		return THRUM__NONE;
-	for (; times < THRUM__PUT_OFF && thrum__model_has_row(&model->notes, note);
-		note = THRUM__NOTE(model, note, prev)) {
+	THRUM__NOTES_BACK (model, note, UINT32_MAX) {
 		int64_t due = THRUM__NOTE(model, note, value),
 			time = THRUM__NOTE(model, note, time);
 		uint32_t task;
 
+		if (times == THRUM__PUT_OFF)
+			break;
 		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 			continue;
 		task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane), time, &row);
@@ -404,31 +385,22 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 	return times == THRUM__PUT_OFF && (model->end - since) / LATE > takes ? by : THRUM__NONE;
 }
 
-/* Whether a task has received a message of another one. */
-static bool has_received(const struct thrum__model *model, uint32_t task, uint32_t sender)
-{
-	uint32_t edge = THRUM__TASK(model, sender, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
-			THRUM__EDGE(model, edge, to) == task)
-			return true;
-	return false;
-}
-
 /* Whether a timer was set by a task when it ran for messages of the waiter: it may be to answer. */
 static bool is_for_question(struct thrum__search *search, uint32_t timer, uint32_t waiter)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t note = THRUM__TASK(model, timer, note), row = model->runs.count - 1;
 
-	for (; search->budget > 0 && thrum__model_has_row(&model->notes, note);
-		note = THRUM__NOTE(model, note, prev), search->budget--) {
-		uint32_t task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane),
+	THRUM__NOTES_BACK (model, note, UINT32_MAX) {
+		uint32_t task;
+
+		if (!thrum__why_spend(search, 1))
+			break;
+		task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane),
 			THRUM__NOTE(model, note, time), &row);
 
 		if (task != THRUM__NONE && THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
-			has_received(model, task, waiter))
+			thrum__why_has_acted(model, waiter, THRUM__EDGE_LINK, task))
 			return true;
 	}
 	return false;
@@ -445,9 +417,9 @@ static uint32_t put_off(struct thrum__search *search, const struct thrum__why_li
 
 	if (!is_stream && kind != THRUM_KIND_CONDITION)
 		return THRUM__NONE;
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
-		task < model->tasks.count && search->budget > 0;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE), search->budget--) {
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE) {
+		if (!thrum__why_spend(search, 1))
+			return THRUM__NONE;
 		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
 			continue;

@@ -14,8 +14,7 @@
 #define NEAR_TIME 1000000 /* ns between their creations */
 #define PEERS_MIN 3       /* so many peers show who ends a task */
 
-/* The first number in a task's name; -1: there is none. */
-static int64_t number_of(const struct thrum__model *model, uint32_t task)
+int64_t thrum__why_number_of(const struct thrum__model *model, uint32_t task)
 {
 	const char *name = thrum__model_task_name(model, task, NULL);
 	int64_t number = 0;
@@ -41,14 +40,14 @@ static struct relation relation_of(const struct thrum__search *search, uint32_t 
 {
 	const struct thrum__model *model = search->model;
 	uint32_t creator = THRUM__TASK(model, ender, creator);
-	int64_t number = number_of(model, sample);
+	int64_t number = thrum__why_number_of(model, sample);
 
 	return (struct relation){
 		.key = thrum__why_peers_key(&search->peers, ender),
 		.is_child = creator == sample,
 		.is_sibling = creator != THRUM__NONE &&
 			creator == THRUM__TASK(model, sample, creator),
-		.has_number = number >= 0 && number == number_of(model, ender),
+		.has_number = number >= 0 && number == thrum__why_number_of(model, ender),
 	};
 }
 
@@ -62,7 +61,9 @@ static int fitness(const struct thrum__search *search, const struct relation *re
 	if (candidate == task || thrum__why_peers_key(&search->peers, candidate) != relation->key)
 		return 0;
 	if (relation->has_number)
-		return number_of(model, candidate) == number_of(model, task) ? 3 : 0;
+		return thrum__why_number_of(model, candidate) == thrum__why_number_of(model, task)
+			? 3
+			: 0;
 	if (relation->is_child)
 		return creator == task ? 3 : 0;
 	if (!relation->is_sibling || creator != THRUM__TASK(model, task, creator))
@@ -74,6 +75,17 @@ static int fitness(const struct thrum__search *search, const struct relation *re
 		: 2;
 }
 
+/* How likely one of several that fit equally well is the one that is missing. */
+static int rank_of(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, thrum__model_heir(model, task), state)) {
+	case THRUM__STATE_PENDING: return 2;
+	case THRUM__STATE_FAILED:
+	case THRUM__STATE_CANCELLED: return 1;
+	default: return 0;
+	}
+}
+
 /* The task that fits best among those created near a task, or NONE. */
 static uint32_t find_fitting(struct thrum__search *search, const struct relation *relation,
 	uint32_t task)
@@ -81,19 +93,19 @@ static uint32_t find_fitting(struct thrum__search *search, const struct relation
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE;
 	uint32_t from = task > BEFORE ? task - BEFORE : 0;
-	int best = 0;
+	int best = 0, rank = 0;
 
 	for (uint32_t i = from; i < model->tasks.count && i - from < BEFORE + AFTER; i++) {
 		int fits;
 
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			break;
-		search->budget--;
 		if (!thrum__model_has_row(&model->tasks, i))
 			continue;
 		fits = fitness(search, relation, task, i);
-		if (fits > best) {
+		if (fits > best || (fits > 0 && fits == best && rank_of(model, i) > rank)) {
 			best = fits;
+			rank = rank_of(model, i);
 			found = i;
 		}
 	}
@@ -105,14 +117,13 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	struct relation relation;
-	uint32_t edge, ender, found;
+	uint32_t ender, found;
 
 	*usual = THRUM__NONE;
 	if (!peer || peer->ended < PEERS_MIN || !thrum__model_has_row(&model->tasks, peer->sample))
 		return THRUM__NONE;
-	edge = thrum__why_edge_to(model, peer->sample, THRUM__EDGE_RESOLVE);
-	ender = edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
-	if (!thrum__model_has_row(&model->tasks, ender) || ender == peer->sample ||
+	ender = thrum__why_actor_to(model, peer->sample, THRUM__EDGE_RESOLVE);
+	if (ender == THRUM__NONE || ender == peer->sample ||
 		thrum__analyse_task_is_lane(model, ender))
 		return THRUM__NONE;
 	if (ender == THRUM__TASK(model, peer->sample, creator)) {
@@ -137,8 +148,7 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 
 /* ---- Relatives ---------------------------------------------------------------------------- */
 
-/* The step that blames a task which has ended for not having ended `other`. */
-static struct thrum__why_blame blame_ended(const struct thrum__model *model, uint32_t task,
+struct thrum__why_blame thrum__why_blame_ended(const struct thrum__model *model, uint32_t task,
 	uint32_t other)
 {
 	switch (THRUM__TASK(model, task, state)) {
@@ -170,9 +180,8 @@ static uint32_t failed_relative(struct thrum__search *search, uint32_t task, int
 	for (uint32_t i = task + 1; i < model->tasks.count && i - task < AFTER; i++) {
 		uint32_t by;
 
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			break;
-		search->budget--;
 		if (!thrum__model_has_row(&model->tasks, i))
 			continue;
 		by = THRUM__TASK(model, i, creator);
@@ -196,18 +205,10 @@ static bool has_ended(const struct thrum__model *model, uint32_t task, int64_t b
 /* The task that a task read last, if that failed or was cancelled as well; else NONE. */
 static uint32_t failed_source(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	uint32_t to = thrum__why_acted_on(model, task, THRUM__EDGE_READ);
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
-		uint32_t to = THRUM__EDGE(model, edge, to);
-
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
-			return to != task && thrum__model_has_row(&model->tasks, to) &&
-					is_failed(model, to, THRUM__OPEN)
-				? to
-				: THRUM__NONE;
-	}
-	return THRUM__NONE;
+	return to != THRUM__NONE && to != task && is_failed(model, to, THRUM__OPEN) ? to
+										    : THRUM__NONE;
 }
 
 uint32_t thrum__why_named_origin(const struct thrum__model *model, uint32_t task)
@@ -257,9 +258,8 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server, uin
 	THRUM__EACH_TASK (model, i) {
 		uint32_t origin;
 
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			return THRUM__NONE;
-		search->budget--;
 		if (thrum__why_peers_key(&search->peers, i) != key)
 			continue;
 		resolved += THRUM__TASK(model, i, state) == THRUM__STATE_RESOLVED;
@@ -276,35 +276,24 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server, uin
 	return failed < resolved ? found : THRUM__NONE;
 }
 
-struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, uint32_t object,
-	const struct thrum__why_servers *servers)
+/* must_be_sure: only if failed_server is. */
+static struct thrum__why_blame blame_one_of(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers, bool must_be_sure)
 {
-	bool is_sure;
-
 	for (unsigned i = 0; i < servers->count; i++) {
+		bool is_sure;
 		uint32_t task = failed_server(search, servers->task[i], object, &is_sure);
 
-		if (task != THRUM__NONE)
-			return blame_ended(search->model, task, object);
+		if (task != THRUM__NONE && (is_sure || !must_be_sure))
+			return thrum__why_blame_ended(search->model, task, object);
 	}
 	return THRUM__WHY_NO_BLAME;
 }
 
-/* The same for those who served an object that is like this one. */
-static struct thrum__why_blame blame_like_servers(struct thrum__search *search, uint32_t object,
-	uint32_t like)
+struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers)
 {
-	struct thrum__why_servers servers;
-
-	thrum__why_servers_of(search->model, like, THRUM__NONE, &servers);
-	for (unsigned i = 0; i < servers.count; i++) {
-		bool is_sure;
-		uint32_t task = failed_server(search, servers.task[i], object, &is_sure);
-
-		if (task != THRUM__NONE && is_sure)
-			return blame_ended(search->model, task, object);
-	}
-	return THRUM__WHY_NO_BLAME;
+	return blame_one_of(search, object, servers, false);
 }
 
 struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
@@ -321,10 +310,13 @@ struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
 	if (servers.count > 0 || !servers.is_whole)
 		return blame;
 	for (uint32_t i = from; blame.kind < 0 && i < model->tasks.count && i - from < 2 * BEFORE;
-		i++)
-		if (i != leaf && thrum__model_has_row(&model->tasks, i) &&
-			thrum__why_is_alike(search, leaf, i))
-			blame = blame_like_servers(search, leaf, i);
+		i++) {
+		if (i == leaf || !thrum__model_has_row(&model->tasks, i) ||
+			!thrum__why_is_alike(search, leaf, i))
+			continue;
+		thrum__why_servers_of(model, i, THRUM__NONE, &servers);
+		blame = blame_one_of(search, leaf, &servers, true);
+	}
 	return blame;
 }
 
@@ -368,24 +360,28 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 	const struct thrum__model *model = search->model;
 	uint32_t usual, ender = thrum__why_ender_of(search, task, &usual);
 	uint32_t maker = THRUM__TASK(model, task, creator);
+	unsigned count = 0;
 
 	if (ender != THRUM__NONE && has_ended(model, ender, before))
-		return blame_ended(model, thrum__model_heir(model, ender), task);
+		return thrum__why_blame_ended(model, thrum__model_heir(model, ender), task);
 	if (ender == THRUM__NONE && usual != THRUM__NONE)
 		return (struct thrum__why_blame){THRUM__STEP_NOT_STARTED, task, usual};
 	ender = ender == THRUM__NONE ? thrum__why_steady_ender(search, task) : THRUM__NONE;
+	if (ender == THRUM__NONE)
+		ender = thrum__why_last_ender(search, task, &count);
 	if (ender != THRUM__NONE && has_ended(model, ender, before)) {
-		struct thrum__why_blame blame = blame_ended(model, ender, task);
+		struct thrum__why_blame blame = thrum__why_blame_ended(model, ender, task);
 
 		if (blame.kind == THRUM__STEP_ENDS_WITHOUT)
 			blame.kind = THRUM__STEP_RESOLVED_OTHERS;
+		blame.count = count;
 		return blame;
 	}
 	ender = failed_relative(search, task, before);
 	if (ender == THRUM__NONE)
 		ender = failed_beside(model, task, before);
 	if (ender != THRUM__NONE)
-		return blame_ended(model, ender, task);
+		return thrum__why_blame_ended(model, ender, task);
 	if (thrum__model_has_row(&model->tasks, maker) &&
 		!thrum__analyse_task_is_lane(model, maker) &&
 		THRUM__TASK(model, maker, end) < before &&
@@ -394,7 +390,7 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 		return (struct thrum__why_blame){THRUM__TASK(model, maker, state) ==
 					THRUM__STATE_RESOLVED
 				? THRUM__STEP_MAKER_ENDED
-				: blame_ended(model, maker, task).kind,
+				: thrum__why_blame_ended(model, maker, task).kind,
 			maker, task};
 	return THRUM__WHY_NO_BLAME;
 }
@@ -402,14 +398,13 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 /* The task that ended the one with which this one ended; NONE if that isn't known. */
 static uint32_t canceller_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t source = failed_source(model, task), edge, by;
+	uint32_t source = failed_source(model, task), by;
 
 	if (source == THRUM__NONE)
 		return source;
-	edge = thrum__why_edge_to(model, source,
+	by = thrum__why_actor_to(model, source,
 		THRUM__TASK(model, source, state) == THRUM__STATE_FAILED ? THRUM__EDGE_FAIL
 									 : THRUM__EDGE_CANCEL);
-	by = thrum__why_actor(model, edge);
 	return by == source || by == task ? source : by;
 }
 
@@ -436,5 +431,7 @@ void thrum__why_add_blame(struct thrum__finding *finding, const struct thrum__mo
 	case THRUM__STEP_NOT_STARTED: time = THRUM__TASK(model, blame->task, created); break;
 	default: break;
 	}
-	thrum__why_add_step(finding, blame->kind, blame->task, other, time, edge);
+	thrum__why_set_more(thrum__why_add_step(finding, blame->kind, blame->task, other, time,
+				    edge),
+		blame->count);
 }

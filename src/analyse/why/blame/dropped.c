@@ -14,11 +14,12 @@
 #define LIKE_MIN 3      /* so many of a call site that began something show that each should */
 #define NOTES_BACK 8192 /* notes that are searched, from the latest back */
 #define SOON 1000000    /* ns from a question to the callback that gets it */
-#define EDGES_BACK 64   /* edges of a request, from the latest back */
 #define ASKS_BACK 1024  /* edges of one that sends questions, from the latest back */
 #define IDLE 1000000000 /* ns in which an idle program's timers come seldom */
 #define TURNS_MIN 8
 #define STEPS_MAX 32 /* requests, one after the other, for a question */
+
+static const struct thrum__why_dropped none = {THRUM__NONE, THRUM__NONE};
 
 /* The run of a request in which it ended on that lane (NONE: on any), or NONE. */
 static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32_t lane)
@@ -34,8 +35,7 @@ static uint32_t last_run(const struct thrum__model *model, uint32_t task, uint32
 		: THRUM__NONE;
 }
 
-/* The first task from `at` on that a task made in a run, or NONE. */
-static uint32_t next_made(const struct thrum__model *model, uint32_t task, uint32_t run,
+uint32_t thrum__why_next_made(const struct thrum__model *model, uint32_t task, uint32_t run,
 	uint32_t at)
 {
 	while (thrum__model_has_row(&model->tasks, at) &&
@@ -50,7 +50,7 @@ static uint32_t next_made(const struct thrum__model *model, uint32_t task, uint3
 
 static uint32_t first_made(const struct thrum__model *model, uint32_t task, uint32_t run)
 {
-	return next_made(model, task, run,
+	return thrum__why_next_made(model, task, run,
 		thrum__analyse_task_from(model, THRUM__RUN(model, run, start)));
 }
 
@@ -88,8 +88,7 @@ bool thrum__why_is_without_effect(const struct thrum__model *model, uint32_t tas
 
 static void count(const struct thrum__model *model, uint32_t lane, struct thrum__why_site *sites)
 {
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		uint32_t run = last_run(model, task, lane);
 		struct thrum__why_site *site = &sites[THRUM__TASK(model, task, site)];
 
@@ -107,13 +106,14 @@ static void count(const struct thrum__model *model, uint32_t lane, struct thrum_
 /* Whether a timer that was there before a request comes round so fast that the program can't just be idle. */
 static bool is_awaited_by_timer(const struct thrum__model *model, uint32_t request)
 {
-	uint32_t row = model->runs.count, turns = 0;
+	uint32_t turns = 0;
 
-	while (row-- > model->runs.first && thrum__model_has_row(&model->runs, row) &&
-		THRUM__RUN(model, row, start) > model->end - IDLE && turns < TURNS_MIN) {
-		uint32_t task = THRUM__RUN(model, row, task);
+	THRUM__RUNS_BACK (model, row, UINT32_MAX) {
+		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
 
-		turns += thrum__model_has_row(&model->tasks, task) &&
+		if (THRUM__RUN(model, row, start) <= model->end - IDLE || turns == TURNS_MIN)
+			break;
+		turns += task != THRUM__NONE &&
 			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 			THRUM__TASK(model, task, created) <= THRUM__TASK(model, request, created);
 	}
@@ -141,7 +141,7 @@ static bool is_dropped(const struct thrum__search *search, const struct thrum__w
 static struct thrum__why_dropped one_of_many(const struct thrum__search *search, uint32_t lane)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct thrum__why_dropped found = none;
 	struct thrum__why_site *sites = calloc((size_t)UINT16_MAX + 1, sizeof *sites);
 	bool is_failed = false, is_several = false;
 
@@ -159,13 +159,12 @@ static struct thrum__why_dropped one_of_many(const struct thrum__search *search,
 		found = (struct thrum__why_dropped){sites[i].found, sites[i].like};
 	}
 	free(sites);
-	return is_several ? (struct thrum__why_dropped){THRUM__NONE, THRUM__NONE} : found;
+	return is_several ? none : found;
 }
 
 /* ---- Questions ---------------------------------------------------------------------------------- */
 
-/* The first run on a lane from a time on, but for the thread's own, if it is soon; else NONE. */
-static uint32_t run_soon(const struct thrum__model *model, uint32_t lane, uint32_t thread,
+uint32_t thrum__why_run_soon(const struct thrum__model *model, uint32_t lane, uint32_t thread,
 	int64_t time)
 {
 	uint32_t run = thrum__analyse_run_from(model, time);
@@ -184,7 +183,7 @@ static uint32_t last_made(const struct thrum__model *model, uint32_t task, uint3
 	uint32_t made = THRUM__NONE;
 
 	for (uint32_t at = first_made(model, task, run); at != THRUM__NONE;
-		at = next_made(model, task, run, at + 1))
+		at = thrum__why_next_made(model, task, run, at + 1))
 		if (THRUM__TASK(model, at, kind) == THRUM_KIND_REQUEST)
 			made = at;
 	return made;
@@ -195,7 +194,7 @@ static uint32_t last_made(const struct thrum__model *model, uint32_t task, uint3
 static uint32_t last_for(const struct thrum__model *model, uint32_t lane, uint32_t thread,
 	int64_t time)
 {
-	uint32_t run = run_soon(model, lane, thread, time), last = THRUM__NONE;
+	uint32_t run = thrum__why_run_soon(model, lane, thread, time), last = THRUM__NONE;
 
 	for (int i = 0; i < STEPS_MAX && run != THRUM__NONE; i++) {
 		uint32_t made = last_made(model, THRUM__RUN(model, run, task), run);
@@ -222,7 +221,7 @@ struct thrum__why_site *thrum__why_count_sites(const struct thrum__model *model)
 static struct thrum__why_dropped unanswered(const struct thrum__search *search, uint32_t handle)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct thrum__why_dropped found = none;
 	struct thrum__awaited awaited;
 	struct thrum__step step;
 
@@ -262,28 +261,29 @@ static bool is_same_address(const struct thrum__model *model, uint32_t a, uint32
 	return size == strcspn(other, ",") && strncmp(to, other, size) == 0;
 }
 
+/* Whether a task waits since a time, or a later one, for what comes to it next. */
+static bool waits_for_data(const struct thrum__search *search, uint32_t task, int64_t since)
+{
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, task);
+
+	return wait && wait->since >= since && THRUM__BEGINS_WITH(search->model, wait->on, "read");
+}
+
 /* Whether a task accepted a connection since a time, and waits for what comes from it: so the other side is
  * recorded, too, and sends nothing by itself. */
 static bool is_heard(const struct thrum__search *search, int64_t since)
 {
-	static const char *const words[] = {"accept"}, *const reads[] = {"read"};
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		uint32_t edge = THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
 				THRUM__TASK(model, task, end) >= since &&
-				thrum__why_begins_with(model, task, words, 1)
+				THRUM__BEGINS_WITH(model, task, "accept")
 			? thrum__why_edge_to(model, task, THRUM__EDGE_READ)
 			: THRUM__NONE;
-		struct thrum__analyse_waits waits;
-
-		if (edge == THRUM__NONE ||
-			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
-			continue;
-		waits = thrum__analyse_graph_waits(&search->graph, THRUM__EDGE(model, edge, from));
-		if (waits.count > 0 && waits.waits[0].since >= THRUM__EDGE(model, edge, time) &&
-			thrum__why_begins_with(model, waits.waits[0].on, reads, 1))
+		if (edge != THRUM__NONE &&
+			waits_for_data(search, THRUM__EDGE(model, edge, from),
+				THRUM__EDGE(model, edge, time)))
 			return true;
 	}
 	return false;
@@ -293,16 +293,13 @@ static bool is_heard(const struct thrum__search *search, int64_t since)
  * side waits for that, too: else it may be the one that sends. */
 static struct thrum__why_dropped made_anew(const struct thrum__search *search, uint32_t lane)
 {
-	static const char *const words[] = {"connect "};
 	const struct thrum__model *model = search->model;
-	const struct thrum__why_dropped none = {THRUM__NONE, THRUM__NONE};
 	struct thrum__why_dropped found = none;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		uint32_t run = last_run(model, task, lane);
 
-		if (run == THRUM__NONE || !thrum__why_begins_with(model, task, words, 1) ||
+		if (run == THRUM__NONE || !THRUM__BEGINS_WITH(model, task, "connect ") ||
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
 		if (found.task != THRUM__NONE)
@@ -325,16 +322,12 @@ static struct thrum__why_dropped made_anew(const struct thrum__search *search, u
 /* The first child of which a thread learned only that another call had taken it. */
 static struct thrum__why_dropped taken_child(const struct thrum__model *model, uint32_t lane)
 {
-	static const char *const words[] = {"end of process "};
-	uint32_t task = thrum__analyse_next_task(model, 0);
-
-	while (task < model->tasks.count &&
-		(THRUM__TASK(model, task, state) != THRUM__STATE_FAILED ||
-			THRUM__TASK(model, task, lane) != lane ||
-			!thrum__why_begins_with(model, task, words, 1)))
-		task = thrum__analyse_next_task(model, task + 1);
-	return (struct thrum__why_dropped){task < model->tasks.count ? task : THRUM__NONE,
-		THRUM__NONE};
+	THRUM__EACH_TASK (model, task)
+		if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
+			THRUM__TASK(model, task, lane) == lane &&
+			THRUM__BEGINS_WITH(model, task, "end of process "))
+			return (struct thrum__why_dropped){task, THRUM__NONE};
+	return none;
 }
 
 /* ---- The answer --------------------------------------------------------------------------------- */
@@ -342,13 +335,10 @@ static struct thrum__why_dropped taken_child(const struct thrum__model *model, u
 /* Whether something in the program waits for others to connect. */
 static bool is_server(const struct thrum__search *search)
 {
-	static const char *const words[] = {"listen", "accept"};
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
-		task < model->tasks.count;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
-		if (thrum__why_begins_with(model, task, words, 2))
+	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
+		if (THRUM__BEGINS_WITH(model, task, "listen", "accept"))
 			return true;
 	return false;
 }
@@ -356,8 +346,7 @@ static bool is_server(const struct thrum__search *search)
 /* Whether a timer comes after the end: a silence before it is nothing unusual. */
 static bool has_due(const struct thrum__model *model)
 {
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
 			thrum__analyse_task_is_pending(model, task) &&
 			thrum__why_due_of(model, task) >= model->end)
@@ -370,7 +359,7 @@ static struct thrum__why_dropped find_in_loop(const struct thrum__search *search
 {
 	static const char *const own[] = {"async"};
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct thrum__why_dropped found = none;
 
 	if (search->is_silent && !has_due(model) &&
 		!thrum__why_awaits_outside(model, own, 1, false))
@@ -388,16 +377,15 @@ static struct thrum__why_dropped find_in_loop(const struct thrum__search *search
 struct thrum__why_dropped thrum__why_dropped(struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
 	uint32_t lane;
 
 	if (!search->is_still || search->gap >= 0)
-		return found;
+		return none;
 	if (search->sites && THRUM__TASK(model, thread, kind) == THRUM_KIND_HANDLE)
 		return unanswered(search, thread);
 	lane = thrum__why_loop_of(model, thread);
 	if (lane == THRUM__NONE)
-		return found;
+		return none;
 	/* A path is judged in several steps, and each asks. */
 	if (search->dropped_lane != lane) {
 		search->dropped = find_in_loop(search, lane);
@@ -408,31 +396,11 @@ struct thrum__why_dropped thrum__why_dropped(struct thrum__search *search, uint3
 
 /* ---- Not sent again ----------------------------------------------------------------------------- */
 
-/* The edge by which a task sent last what was received, or NONE. */
-static uint32_t sent_by(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK)
-			return edge;
-	return THRUM__NONE;
-}
-
 /* Whether the thread that received what a task sent waits since a time for what comes next. */
 static bool is_receiver_ready(const struct thrum__search *search, uint32_t task, int64_t since)
 {
-	static const char *const reads[] = {"read"};
-	const struct thrum__model *model = search->model;
-	uint32_t edge = sent_by(model, task), receiver = THRUM__NONE;
-	struct thrum__analyse_waits waits = {NULL, 0};
-
-	if (edge != THRUM__NONE)
-		receiver = thrum__why_known(model, THRUM__EDGE(model, edge, to));
-	if (receiver != THRUM__NONE)
-		waits = thrum__analyse_graph_waits(&search->graph, receiver);
-	return waits.count > 0 && waits.waits[0].since >= since &&
-		thrum__why_begins_with(model, waits.waits[0].on, reads, 1);
+	return waits_for_data(search, thrum__why_acted_on(search->model, task, THRUM__EDGE_LINK),
+		since);
 }
 
 /* Whether one that a waiter asked sent something after that which was received by a time; then the answer was
@@ -460,21 +428,20 @@ static bool has_asked(const struct thrum__model *model, const struct thrum__why_
 static struct thrum__why_dropped first_unused(const struct thrum__search *search, uint32_t lane,
 	const struct thrum__why_link *link)
 {
-	static const char *const words[] = {"connect "};
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
+	struct thrum__why_dropped found = none;
 	uint32_t before = THRUM__NONE;
 
 	THRUM__EACH_TASK (model, task) {
 		if (last_run(model, task, lane) == THRUM__NONE ||
-			!thrum__why_begins_with(model, task, words, 1))
+			!THRUM__BEGINS_WITH(model, task, "connect "))
 			continue;
 		if (THRUM__TASK(model, task, created) >= link->wait.since) {
 			found.task = task;
 			break;
 		}
 		before = task;
-		if (sent_by(model, task) != THRUM__NONE)
+		if (thrum__why_edge_from(model, task, THRUM__EDGE_LINK) != THRUM__NONE)
 			found.like = task;
 	}
 	if (found.task != THRUM__NONE && before != THRUM__NONE && found.like == THRUM__NONE &&
@@ -482,7 +449,7 @@ static struct thrum__why_dropped first_unused(const struct thrum__search *search
 		found.like = thrum__why_made_ready(model, &link->wait);
 	if (found.task == THRUM__NONE || found.like == THRUM__NONE ||
 		THRUM__TASK(model, found.task, state) != THRUM__STATE_RESOLVED ||
-		sent_by(model, found.task) != THRUM__NONE ||
+		thrum__why_edge_from(model, found.task, THRUM__EDGE_LINK) != THRUM__NONE ||
 		!is_same_address(model, found.task, before) ||
 		!thrum__why_is_without_effect(model, found.task) ||
 		!(is_receiver_ready(search, found.like, THRUM__TASK(model, found.task, created)) ||
@@ -495,17 +462,14 @@ struct thrum__why_dropped thrum__why_not_sent_again(const struct thrum__search *
 	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__why_dropped found = {THRUM__NONE, THRUM__NONE};
-	uint32_t run;
+	uint32_t lane;
 
 	if (!search->is_silent || !search->is_still || search->gap >= 0 || link->is_served ||
 		THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION ||
 		servers->count == 0 || servers->pending > 0 || !servers->is_whole ||
 		THRUM__TASK(model, servers->task[0], end) < link->wait.since || is_server(search) ||
 		thrum__why_made_ready(model, &link->wait) == THRUM__NONE)
-		return found;
-	run = THRUM__TASK(model, servers->task[0], run);
-	if (thrum__model_has_row(&model->runs, run))
-		found = first_unused(search, THRUM__RUN(model, run, lane), link);
-	return found;
+		return none;
+	lane = thrum__why_last_lane(model, servers->task[0]);
+	return lane == THRUM__NONE ? none : first_unused(search, lane, link);
 }

@@ -7,74 +7,117 @@
 
 #define AROUND 256     /* tasks created before and after a task that are searched for its like */
 #define STEADY_MIN 2   /* so many of them that one task ended show that it ends them all */
+#define ENDERS_MAX 16  /* that are told apart */
 #define TAKES_BACK 256 /* edges of a mailbox that are searched, from the latest back */
 #define TAKES_MIN 3    /* so many items that others took show that one took what wasn't for it */
 #define MEANWHILE_BACK 4096 /* tasks that are searched for failures */
 #define RARE 8              /* of so many alike that resolved, one may fail */
-#define NOTES_BACK 8192     /* notes that are searched for log lines, from the latest back */
-#define LOGS_MAX 3          /* more log lines while a task hangs are usual */
 #define RUNS_BACK 4096      /* runs that are searched, from the latest back */
 #define STEPS_MAX 8         /* tasks that read one another's result */
 
 /* ---- The task that ends all alike ---------------------------------------------------------- */
 
-bool thrum__why_is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+uint32_t thrum__why_resolved_like(struct thrum__search *search, uint32_t task, uint32_t row)
 {
 	const struct thrum__model *model = search->model;
-	uint16_t site = THRUM__TASK(model, a, site);
-	uint32_t key = thrum__why_peers_key(&search->peers, a);
 
-	if (THRUM__TASK(model, a, kind) != THRUM__TASK(model, b, kind))
-		return false;
-	return site > 0 ? site == THRUM__TASK(model, b, site)
-			: key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b);
+	while (row-- > model->tasks.first && thrum__why_spend(search, 1))
+		if (thrum__model_has_row(&model->tasks, row) && row != task &&
+			THRUM__TASK(model, row, state) == THRUM__STATE_RESOLVED &&
+			thrum__why_is_alike(search, task, row))
+			return row;
+	return THRUM__NONE;
 }
 
 /* The task that resolved another one: for a task that resolved itself, the thread on which it ran
  * last. NONE: it isn't known, or it is the thread that made the task, which does all sorts of things. */
 static uint32_t ended_by(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t by = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_RESOLVE));
-	uint32_t run = THRUM__TASK(model, task, run);
+	uint32_t by = thrum__why_actor_to(model, task, THRUM__EDGE_RESOLVE);
+	uint32_t lane = thrum__why_last_lane(model, task);
 
-	if (by == THRUM__NONE)
-		return by;
-	if (by == task) {
-		if (!thrum__model_has_row(&model->runs, run))
-			return THRUM__NONE;
-		by = thrum__why_known(model, model->lanes[THRUM__RUN(model, run, lane)].task);
-		if (by == THRUM__NONE)
-			return by;
-	}
-	if (thrum__analyse_task_is_lane(model, by) &&
-		THRUM__TASK(model, by, lane) == THRUM__TASK(model, task, lane))
+	if (by != THRUM__NONE && by == task)
+		by = lane == THRUM__NONE ? lane : thrum__why_known(model, model->lanes[lane].task);
+	if (by == THRUM__NONE ||
+		(thrum__analyse_task_is_lane(model, by) &&
+			THRUM__TASK(model, by, lane) == THRUM__TASK(model, task, lane)))
 		return THRUM__NONE;
 	return thrum__model_heir(model, by);
 }
 
-uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
+/* Those that ended the tasks like one, in the order of these. */
+struct enders {
+	uint32_t task[ENDERS_MAX], times[ENDERS_MAX];
+	unsigned count, changes; /* how often the next was ended by another one */
+	int64_t left;            /* since when one of these is pending */
+};
+
+/* Returns false if some aren't known, or there are more than `most`. */
+static bool find_enders(struct thrum__search *search, uint32_t task, unsigned most,
+	struct enders *enders)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t from = task > AROUND ? task - AROUND : 0, found = THRUM__NONE, count = 0;
+	uint32_t from = task > AROUND ? task - AROUND : 0, last = THRUM__NONE;
 
+	*enders = (struct enders){.left = THRUM__TASK(model, task, created)};
 	for (uint32_t i = from; i < model->tasks.count && i - from < 2 * AROUND; i++) {
+		unsigned at = 0;
 		uint32_t by;
 
-		if (search->budget == 0)
-			return THRUM__NONE;
-		search->budget--;
+		if (!thrum__why_spend(search, 1))
+			return false;
 		if (i == task || !thrum__model_has_row(&model->tasks, i) ||
-			THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
 			!thrum__why_is_alike(search, task, i))
 			continue;
+		if (i < task && thrum__analyse_task_is_pending(model, i) &&
+			THRUM__TASK(model, i, created) < enders->left)
+			enders->left = THRUM__TASK(model, i, created);
+		if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED)
+			continue;
 		by = ended_by(model, i);
-		if (by == THRUM__NONE || (found != THRUM__NONE && by != found))
-			return THRUM__NONE;
-		found = by;
-		count++;
+		while (at < enders->count && enders->task[at] != by)
+			at++;
+		if (by == THRUM__NONE || at == most)
+			return false;
+		enders->count += at == enders->count;
+		enders->task[at] = by;
+		enders->times[at]++;
+		enders->changes += by != last;
+		last = by;
 	}
+	return enders->count > 0;
+}
+
+uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
+{
+	struct enders enders;
+
 	/* A task that began later did not end those before it. */
-	return count >= STEADY_MIN && found != task ? found : THRUM__NONE;
+	return find_enders(search, task, 1, &enders) && enders.times[0] >= STEADY_MIN &&
+			enders.task[0] != task
+		? enders.task[0]
+		: THRUM__NONE;
+}
+
+uint32_t thrum__why_last_ender(struct thrum__search *search, uint32_t task, unsigned *count)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE;
+	struct enders enders;
+
+	/* Those that end several at once, and end as a rule, don't take turns. */
+	if (!find_enders(search, task, ENDERS_MAX, &enders) || enders.changes <= enders.count)
+		return THRUM__NONE;
+	for (unsigned i = 0; i < enders.count; i++) {
+		if (enders.times[i] < STEADY_MIN ||
+			thrum__analyse_task_is_pending(model, enders.task[i]))
+			return THRUM__NONE;
+		if (found == THRUM__NONE ||
+			THRUM__TASK(model, enders.task[i], end) > THRUM__TASK(model, found, end))
+			found = enders.task[i];
+	}
+	*count = enders.count;
+	return THRUM__TASK(model, found, end) > enders.left ? found : THRUM__NONE;
 }
 
 /* ---- Failures meanwhile -------------------------------------------------------------------- */
@@ -92,7 +135,7 @@ bool thrum__why_has_failed_in(const struct thrum__model *model, uint32_t task, i
 		kind == THRUM_KIND_HANDLE || thrum__analyse_task_is_lane(model, task) ||
 		!*thrum__model_task_name(model, task, NULL))
 		return false;
-	by = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
+	by = thrum__why_actor_to(model, task, THRUM__EDGE_CANCEL);
 	return by != THRUM__NONE && thrum__analyse_task_is_choice(model, by)
 		? THRUM__TASK(model, by, state) == THRUM__STATE_FAILED
 		: kind != THRUM_KIND_TIMER;
@@ -138,19 +181,13 @@ uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf
 
 uint32_t thrum__why_failed_last(const struct thrum__model *model, uint32_t lane)
 {
-	uint32_t row = model->runs.count;
+	THRUM__RUNS_BACK (model, row, RUNS_BACK) {
+		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
 
-	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
-		uint32_t task;
-
-		if (!thrum__model_has_row(&model->runs, row))
-			return THRUM__NONE;
-		task = THRUM__RUN(model, row, task);
-		if (THRUM__RUN(model, row, lane) != lane ||
-			!thrum__model_has_row(&model->tasks, task) ||
-			THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
-			continue;
-		return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED ? task : THRUM__NONE;
+		if (task != THRUM__NONE && THRUM__RUN(model, row, lane) == lane &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST)
+			return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED ? task
+										      : THRUM__NONE;
 	}
 	return THRUM__NONE;
 }
@@ -166,7 +203,7 @@ static uint32_t taker_of(const struct thrum__model *model, uint32_t edge)
 	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
 		if (*thrum__model_task_name(model, task, NULL))
 			return task;
-		task = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_READ));
+		task = thrum__why_actor_to(model, task, THRUM__EDGE_READ);
 	}
 	return THRUM__NONE;
 }
@@ -181,11 +218,10 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 	*edge = THRUM__NONE;
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX || key == THRUM__NONE)
 		return THRUM__NONE;
-	THRUM__EDGES_BACK (model, at, prev_in, TAKES_BACK) {
+	THRUM__EDGES_OF (model, at, prev_in, TAKES_BACK, THRUM__EDGE_READ) {
 		uint32_t from = THRUM__EDGE(model, at, from);
 
-		if (THRUM__EDGE(model, at, kind) != THRUM__EDGE_READ ||
-			!thrum__model_has_row(&model->tasks, from))
+		if (!thrum__model_has_row(&model->tasks, from))
 			continue;
 		if (thrum__why_peers_key(&search->peers, from) == key) {
 			usual++;
@@ -202,8 +238,7 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 /* The task that goes on for another one, or for what that became: it read the result. NONE: there is none. */
 static uint32_t next_holder(const struct thrum__model *model, uint32_t task)
 {
-	return thrum__why_actor(model,
-		thrum__why_edge_to(model, thrum__model_heir(model, task), THRUM__EDGE_READ));
+	return thrum__why_actor_to(model, thrum__model_heir(model, task), THRUM__EDGE_READ);
 }
 
 /* How many results were handed on from a task to that which is to have put back what it took; -1: it isn't
@@ -265,9 +300,8 @@ static bool count_tokens(struct thrum__search *search, uint32_t object, struct t
 
 		if (kind != THRUM__EDGE_SIGNAL && kind != THRUM__EDGE_READ)
 			continue;
-		if (!thrum__model_has_row(&model->tasks, from) || search->budget == 0)
+		if (!thrum__model_has_row(&model->tasks, from) || !thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		if (kind == THRUM__EDGE_READ) {
 			count_take(model, tokens, at);
 		} else {
@@ -332,11 +366,10 @@ static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
 	int resolved = 0, others = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, TAKES_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_out, TAKES_BACK, THRUM__EDGE_WAIT) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__model_has_row(&model->tasks, to))
+		if (!thrum__model_has_row(&model->tasks, to))
 			continue;
 		to = thrum__model_heir(model, to);
 		switch (THRUM__TASK(model, to, state)) {
@@ -406,11 +439,11 @@ uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
 	/* A deadlocked loop takes nothing any more. */
 	int64_t until = search->is_deadlocked ? model->end : thrum__why_middle(model, since);
 
-	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
-		task < model->tasks.count && search->budget > 0;
-		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED), search->budget--) {
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED) {
 		uint32_t edge;
 
+		if (!thrum__why_spend(search, 1))
+			break;
 		if (THRUM__TASK(model, task, kind) != THRUM_KIND_MAILBOX &&
 			THRUM__TASK(model, task, kind) != THRUM_KIND_STREAM)
 			continue;
@@ -422,39 +455,4 @@ uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
 		found = edge;
 	}
 	return found;
-}
-
-/* ---- Log lines ----------------------------------------------------------------------------- */
-
-/* Whether a note belongs to a task of a path. */
-static bool is_on_path(const struct thrum__search *search, uint32_t note)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t task = THRUM__NOTE(model, note, task);
-
-	return thrum__model_has_row(&model->tasks, task) &&
-		!thrum__analyse_task_is_lane(model, task) &&
-		*thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
-}
-
-uint32_t thrum__why_logged(const struct thrum__search *search, int64_t since)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t at = model->notes.count, first = THRUM__NONE, count = 0;
-
-	for (int i = 0; i < NOTES_BACK && at-- > model->notes.first; i++) {
-		if (!thrum__model_has_row(&model->notes, at) ||
-			THRUM__NOTE(model, at, kind) != THRUM__NOTE_LOG ||
-			THRUM__NOTE(model, at, time) < since)
-			continue;
-		if (is_on_path(search, at))
-			return at;
-		if (THRUM__NOTE(model, at, time) <= thrum__why_middle(model, since) &&
-			thrum__model_has_row(&model->tasks, THRUM__NOTE(model, at, task))) {
-			first = at;
-			count++;
-		}
-	}
-	/* Programs that log all the time tell nothing by it. */
-	return count <= LOGS_MAX ? first : THRUM__NONE;
 }

@@ -63,11 +63,10 @@ uint32_t thrum__why_handed_to(struct thrum__search *search, uint32_t task)
 	if (key == THRUM__NONE || search->gap >= 0)
 		return THRUM__NONE;
 	taker = made_ready(search, task);
-	if (!thrum__analyse_task_is_pending(model, taker) ||
-		thrum__analyse_task_is_lane(model, taker))
+	if (taker == THRUM__NONE || thrum__analyse_task_is_lane(model, taker))
 		return THRUM__NONE;
 	while (row-- > model->tasks.first && samples < SAMPLES && search->budget > 0) {
-		uint32_t ready, edge;
+		uint32_t ready;
 
 		search->budget--;
 		if (!thrum__model_has_row(&model->tasks, row) ||
@@ -78,8 +77,7 @@ uint32_t thrum__why_handed_to(struct thrum__search *search, uint32_t task)
 		ready = made_ready(search, row);
 		if (ready == THRUM__NONE)
 			continue;
-		edge = thrum__why_edge_to(model, row, THRUM__EDGE_RESOLVE);
-		if (edge == THRUM__NONE || THRUM__EDGE(model, edge, from) != ready)
+		if (thrum__why_actor_to(model, row, THRUM__EDGE_RESOLVE) != ready)
 			return THRUM__NONE;
 		proofs++;
 		is_alike |= ready == taker || thrum__why_is_alike(search, ready, taker);

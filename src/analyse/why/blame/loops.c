@@ -17,21 +17,11 @@
 
 uint32_t thrum__why_loop_of(const struct thrum__model *model, uint32_t thread)
 {
-	uint32_t run = THRUM__TASK(model, thread, run), lane, row;
+	uint32_t lane = THRUM__TASK(model, thread, kind) == THRUM_KIND_THREAD
+		? thrum__why_last_lane(model, thread)
+		: THRUM__NONE;
 
-	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
-		!thrum__model_has_row(&model->runs, run))
-		return THRUM__NONE;
-	lane = THRUM__RUN(model, run, lane);
-	row = thrum__why_resting(model, &model->lanes[lane]);
-	return thrum__why_rests_for(model, row, THRUM__REASON_WORK) ? lane : THRUM__NONE;
-}
-
-static bool is_handle(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER;
+	return thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK) ? lane : THRUM__NONE;
 }
 
 /* When a task began to run there last; -1: it didn't. */
@@ -49,10 +39,10 @@ bool thrum__why_is_loop(const struct thrum__search *search, uint32_t thread)
 	const struct thrum__model *model = search->model;
 	uint32_t lane = thrum__why_loop_of(model, thread);
 
-	if (lane == THRUM__NONE || thrum__analyse_graph_waits(&search->graph, thread).count > 0)
+	if (lane == THRUM__NONE || thrum__why_wait_of(search, thread))
 		return false;
 	THRUM__EACH_TASK (model, task)
-		if (is_handle(model, task) && last_turn(model, task, lane) >= 0)
+		if (thrum__why_is_handle(model, task) && last_turn(model, task, lane) >= 0)
 			return true;
 	return false;
 }
@@ -111,12 +101,13 @@ static uint32_t open_among_closed(const struct thrum__search *search, uint32_t t
 	if (lane == THRUM__NONE || search->gap >= 0)
 		return THRUM__NONE;
 	THRUM__EACH_TASK (model, task)
-		if (is_handle(model, task))
+		if (thrum__why_is_handle(model, task))
 			note_closed(search, task, lane, &handles);
 	if (handles.at_once < CLOSED_MIN)
 		return THRUM__NONE;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
-		if (is_handle(model, task) && thrum__analyse_task_is_pending(model, task))
+		if (thrum__why_is_handle(model, task) &&
+			thrum__analyse_task_is_pending(model, task))
 			note_left(model, task, lane, &handles);
 	return handles.left <= LEFT_MAX && !handles.is_other ? handles.first : THRUM__NONE;
 }
@@ -185,9 +176,7 @@ uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t threa
 
 bool thrum__why_is_unrun(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"run of the default main context", "run of a loop"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+	return THRUM__BEGINS_WITH(model, task, "run of the default main context", "run of a loop");
 }
 
 /* Whether the program only rests: in the last second it ran nothing but timers, and nothing comes from
@@ -208,18 +197,9 @@ static bool is_all_idle(const struct thrum__model *model)
 			return false;
 		runs_loop = true;
 	}
-	for (uint32_t run = thrum__analyse_run_from(model, model->end - LONG);
-		run < model->runs.count; run++) {
-		uint32_t task = thrum__model_has_row(&model->runs, run)
-			? thrum__why_known(model, THRUM__RUN(model, run, task))
-			: THRUM__NONE;
-
-		if (task != THRUM__NONE && THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
-			THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD)
-			return false;
-	}
-	return !runs_loop ||
-		!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
+	return thrum__why_only_timers_ran(model) &&
+		(!runs_loop ||
+			!thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false));
 }
 
 /* Whether a task that never ran should have done so long ago: one without a time, since it was ready, or
@@ -227,13 +207,12 @@ static bool is_all_idle(const struct thrum__model *model)
 static bool is_overdue(const struct thrum__model *model, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
-	static const char *const left[] = {"run of a loop, as"};
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due < 0)
 		due = thrum__why_is_said_ready(model, task) ? THRUM__TASK(model, task, created)
-			: thrum__why_begins_with(model, wait->on, left, 1) ? wait->since
-									   : THRUM__OPEN;
+			: THRUM__BEGINS_WITH(model, wait->on, "run of a loop, as") ? wait->since
+										   : THRUM__OPEN;
 	return thrum__analyse_task_is_pending(model, task) &&
 		THRUM__TASK(model, task, run) == THRUM__NONE && due <= model->end - LONG;
 }
@@ -243,10 +222,8 @@ const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *s
 {
 	const struct thrum__analyse_graph *graph = &search->graph;
 	const struct thrum__model *model = search->model;
-	uint32_t run = THRUM__TASK(model, thread, run);
-	uint32_t lane = THRUM__TASK(model, thread, kind) == THRUM_KIND_THREAD &&
-			thrum__model_has_row(&model->runs, run)
-		? THRUM__RUN(model, run, lane)
+	uint32_t lane = THRUM__TASK(model, thread, kind) == THRUM_KIND_THREAD
+		? thrum__why_last_lane(model, thread)
 		: THRUM__NONE;
 
 	for (uint32_t i = graph->list_count; i > 0 && lane != THRUM__NONE; i--) {
@@ -263,15 +240,9 @@ const struct thrum__analyse_wait *thrum__why_unrun(const struct thrum__search *s
 const struct thrum__analyse_wait *thrum__why_asked_unrun(const struct thrum__search *search,
 	const struct thrum__analyse_wait *wait, uint32_t *asked)
 {
-	struct thrum__analyse_waits waits;
-
 	*asked = thrum__why_made_ready(search->model, wait);
-	if (*asked == THRUM__NONE)
-		return NULL;
-	waits = thrum__analyse_graph_waits(&search->graph, *asked);
-	return waits.count > 0 && thrum__why_is_unrun(search->model, waits.waits[0].on)
-		? waits.waits
-		: NULL;
+	wait = thrum__why_wait_of(search, *asked);
+	return wait && thrum__why_is_unrun(search->model, wait->on) ? wait : NULL;
 }
 
 uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)

@@ -14,16 +14,13 @@ static const struct thrum__analyse_wait *wait_of(const struct thrum__search *sea
 {
 	const struct thrum__model *model = search->model;
 	uint32_t task = thrum__why_task_of_lane(&model->lanes[lane]);
-	struct thrum__analyse_waits waits;
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, task);
 
-	if (!thrum__model_has_row(&model->tasks, task) ||
-		thrum__why_timed_task(model, lane) != THRUM__NONE)
-		return NULL;
-	waits = thrum__analyse_graph_waits(&search->graph, task);
-	if (waits.count == 0 || waits.waits[0].is_link ||
-		thrum__model_last_edge(model, task) != waits.waits[0].edge)
-		return NULL;
-	return thrum__why_is_outside(model, waits.waits[0].on) ? NULL : &waits.waits[0];
+	return wait && !wait->is_link && thrum__model_last_edge(model, task) == wait->edge &&
+			!thrum__why_is_outside(model, wait->on) &&
+			thrum__why_timed_task(model, lane) == THRUM__NONE
+		? wait
+		: NULL;
 }
 
 /* The lane of the task that may be to signal a condition, as all threads wait and it for another one:
@@ -99,12 +96,11 @@ static const struct thrum__analyse_list *other_wait(const struct thrum__search *
 static uint32_t named_waiter(const struct thrum__model *model, uint32_t task)
 {
 	for (int i = 0; i < HOPS && !*thrum__model_task_name(model, task, NULL); i++) {
-		uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_WAIT);
+		uint32_t waiter = thrum__why_actor_to(model, task, THRUM__EDGE_WAIT);
 
-		if (edge == THRUM__NONE ||
-			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
+		if (waiter == THRUM__NONE)
 			break;
-		task = THRUM__EDGE(model, edge, from);
+		task = waiter;
 	}
 	return task;
 }

@@ -2,14 +2,17 @@
 /*
  * Finds the turn of a loop that got a question over a connection and sent nothing. A thread of the same trace
  * asks, and waits for each answer before it asks again. The same handle answered all its other questions in
- * the turns that got them, and nothing else is under way.
+ * the turns that got them, and nothing else is under way. Or the loop answered the questions of others at
+ * once, each of them, and now it has nothing but timers that come round without an effect.
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"
 
 #define ANSWERS_MIN 3     /* so many show that each question has an answer */
 #define EDGES_BACK 100000 /* edges of the thread that asks, from the latest back */
-#define SOON 1000000      /* ns from a question to the turn that gets it */
+#define ALIKE_MIN 2       /* answers to others that wait at the same place */
+#define AT_ONCE 50000     /* ns for which the loop may wait for room before it answers */
+#define TIMES 20          /* so many times as long as any answer took */
 
 /* The messages between the thread that asks and a loop. */
 struct talk {
@@ -48,23 +51,14 @@ static void count_messages(struct talk *talk, uint32_t handle)
 static uint32_t turn_for(const struct thrum__model *model, const struct thrum__awaited *awaited,
 	uint32_t lane)
 {
-	uint32_t run;
+	uint32_t run = THRUM__TASK(model, awaited->server, run);
 
-	if (THRUM__TASK(model, awaited->server, kind) != THRUM_KIND_THREAD) {
-		run = THRUM__TASK(model, awaited->server, run);
-		return thrum__model_has_row(&model->runs, run) &&
-				THRUM__RUN(model, run, start) <= awaited->asked
-			? run
-			: THRUM__NONE;
-	}
-	for (run = thrum__analyse_run_from(model, awaited->asked);
-		thrum__model_has_row(&model->runs, run) &&
-		THRUM__RUN(model, run, start) - awaited->asked < SOON;
-		run++)
-		if (THRUM__RUN(model, run, lane) == lane &&
-			THRUM__RUN(model, run, task) != awaited->server)
-			return run;
-	return THRUM__NONE;
+	if (THRUM__TASK(model, awaited->server, kind) == THRUM_KIND_THREAD)
+		return thrum__why_run_soon(model, lane, awaited->server, awaited->asked);
+	return thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, start) <= awaited->asked
+		? run
+		: THRUM__NONE;
 }
 
 /* Whether a time is set for anything in the program: it may be to answer. */
@@ -78,16 +72,99 @@ static bool is_any_due(const struct thrum__model *model)
 	return false;
 }
 
-static bool is_silent_turn(const struct thrum__model *model, uint32_t handle,
-	const struct thrum__awaited *awaited, struct thrum__step *step)
+/* ---- Others' questions ------------------------------------------------------------------------ */
+
+/* For how many ns a lane was suspended between two times. */
+static int64_t suspended_between(const struct thrum__model *model, uint32_t lane, int64_t from,
+	int64_t to)
 {
-	struct talk talk = {.model = model, .asker = THRUM__TASK(model, handle, creator)};
+	uint32_t row = model->suspensions.count;
+	int64_t sum = 0;
+
+	while (row-- > model->suspensions.first && thrum__model_has_row(&model->suspensions, row)) {
+		int64_t start = THRUM__SUSPENSION(model, row, start);
+		int64_t end = THRUM__SUSPENSION(model, row, end);
+
+		if (THRUM__SUSPENSION(model, row, lane) != lane || start >= to)
+			continue;
+		if (end <= from)
+			break;
+		sum += (end < to ? end : to) - (start > from ? start : from);
+	}
+	return sum;
+}
+
+/* The latest edge of a talk from this one on that is no later than a time; NONE: there is none. */
+static uint32_t latest_question(const struct talk *talk, uint32_t edge, int64_t time)
+{
+	const struct thrum__model *model = talk->model;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
+		if (THRUM__EDGE(model, edge, time) <= time &&
+			is_link(talk, edge, THRUM__EDGE(model, edge, to)))
+			return edge;
+	return THRUM__NONE;
+}
+
+/* Counts the answers that a thread got at once. Returns false if it got one late, or not at all. */
+static bool count_at_once(struct talk *talk, uint32_t asker, int64_t late)
+{
+	const struct thrum__model *model = talk->model;
+	uint32_t question = THRUM__TASK(model, asker, edge_out);
+	uint32_t edge = THRUM__TASK(model, asker, edge_in);
+	uint32_t last = latest_question(talk, question, THRUM__OPEN);
+	bool is_answered = last == THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
+		int64_t time = THRUM__EDGE(model, edge, time), asked;
+
+		if (!is_link(talk, edge, THRUM__EDGE(model, edge, from)))
+			continue;
+		question = latest_question(talk, question, time);
+		if (question == THRUM__NONE)
+			break;
+		asked = THRUM__EDGE(model, question, time);
+		if (time - asked > late)
+			return false;
+		is_answered |= question == last;
+		talk->answers += suspended_between(model, talk->lane, asked, time) < AT_ONCE;
+	}
+	return is_answered;
+}
+
+/* Whether the loop answered all others at once, and some of them asked at the place of this handle: it may be
+ * that nobody asks there for what comes at any time. */
+static bool are_others_answered(struct talk *talk, uint32_t handle, int64_t age)
+{
+	const struct thrum__model *model = talk->model;
+	uint32_t alike = 0;
+
+	talk->answers = 0;
+	THRUM__EACH_TASK (model, task) {
+		alike += THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+			THRUM__TASK(model, task, site) == THRUM__TASK(model, handle, site) &&
+			THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
+			THRUM__TASK(model, task, creator) != talk->asker;
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD && task != talk->asker &&
+			thrum__why_last_lane(model, task) != talk->lane &&
+			!count_at_once(talk, task, age / TIMES))
+			return false;
+	}
+	return alike >= ALIKE_MIN && talk->answers > ANSWERS_MIN;
+}
+
+/* ---- The turn --------------------------------------------------------------------------------- */
+
+/* Finds the turn that got a question and sent nothing. Sets the talk's asker, and its lane. */
+static bool is_silent_turn(struct talk *talk, uint32_t handle, const struct thrum__awaited *awaited,
+	struct thrum__step *step)
+{
+	const struct thrum__model *model = talk->model;
 	uint32_t lane = thrum__why_last_lane(model, awaited->server), turn, task;
 
-	if (lane == THRUM__NONE || !thrum__model_has_row(&model->tasks, talk.asker) ||
-		THRUM__TASK(model, talk.asker, kind) != THRUM_KIND_THREAD ||
-		!thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
-			THRUM__REASON_WORK))
+	if (!thrum__model_has_row(&model->tasks, talk->asker) ||
+		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
+		!thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK))
 		return false;
 	turn = turn_for(model, awaited, lane);
 	task = turn == THRUM__NONE ? THRUM__NONE
@@ -98,22 +175,98 @@ static bool is_silent_turn(const struct thrum__model *model, uint32_t handle,
 		!*thrum__model_task_name(model, task, NULL) ||
 		!thrum__why_is_without_effect(model, task))
 		return false;
-	talk.lane = lane;
-	count_messages(&talk, task);
+	talk->lane = lane;
 	*step = (struct thrum__step){.kind = THRUM__STEP_LEAVES_OUT,
 		.task = task,
 		.other = handle,
 		.time = THRUM__RUN(model, turn, start),
-		.edge = THRUM__NONE,
-		.more = talk.own};
-	return talk.own >= ANSWERS_MIN && talk.own == talk.answers &&
-		talk.answers + 1 == talk.questions;
+		.edge = THRUM__NONE};
+	return true;
+}
+
+/* Whether an edge of a thread is a wait for the next message, or the end of one. */
+static bool is_for_message(const struct thrum__model *model, uint32_t edge, int kind)
+{
+	return THRUM__EDGE(model, edge, kind) == kind &&
+		THRUM__BEGINS_WITH(model, THRUM__EDGE(model, edge, to), "receive from ",
+			"read from ");
+}
+
+/* The wait for the next message that a thread began after a time, before it did anything for others; NONE: it
+ * did something, or nothing at all. */
+static uint32_t next_wait(const struct thrum__model *model, uint32_t thread, int64_t time)
+{
+	uint32_t edge = THRUM__TASK(model, thread, edge_out), wait = THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (THRUM__EDGE(model, edge, time) <= time)
+			return wait;
+		if (is_for_message(model, edge, THRUM__EDGE_WAIT))
+			wait = edge;
+		else if (kind != THRUM__EDGE_LOCK && kind != THRUM__EDGE_UNLOCK &&
+			kind != THRUM__EDGE_READ &&
+			!is_for_message(model, edge, THRUM__EDGE_RESOLVE))
+			wait = THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* The same for a thread that takes messages one after the other, and now waits for the next one. */
+static bool is_silent_thread(struct talk *talk, uint32_t handle,
+	const struct thrum__awaited *awaited, struct thrum__step *step)
+{
+	const struct thrum__model *model = talk->model;
+	uint32_t server = awaited->server, last = thrum__model_last_edge(model, server), wait;
+
+	if (THRUM__TASK(model, server, kind) != THRUM_KIND_THREAD ||
+		!thrum__model_has_row(&model->tasks, talk->asker) ||
+		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
+		!thrum__model_has_row(&model->edges, last) ||
+		!is_for_message(model, last, THRUM__EDGE_WAIT) ||
+		!thrum__analyse_task_is_pending(model, THRUM__EDGE(model, last, to)))
+		return false;
+	wait = next_wait(model, server, awaited->asked);
+	talk->lane = thrum__why_last_lane(model, server);
+	*step = (struct thrum__step){.kind = THRUM__STEP_LEAVES_OUT,
+		.task = server,
+		.other = handle,
+		.time = awaited->asked,
+		.edge = wait};
+	return wait != THRUM__NONE;
+}
+
+/* Whether this is an answer that is missing: each other question had one, and nothing else can happen. Sets
+ * how many had. */
+static bool is_missing(struct talk *talk, const struct thrum__awaited *awaited,
+	struct thrum__step *step)
+{
+	const struct thrum__model *model = talk->model;
+
+	if (!thrum__why_is_all_at_rest(model))
+		return false;
+	count_messages(talk, step->task);
+	step->more = talk->own;
+	/* The first datagram of a socket may be missing, as it had no address before. */
+	if (talk->own >= ANSWERS_MIN && talk->own == talk->answers &&
+		(talk->answers + 1 == talk->questions ||
+			(talk->answers == talk->questions &&
+				THRUM__TASK(model, step->task, kind) == THRUM_KIND_THREAD)) &&
+		!is_any_due(model))
+		return true;
+	if (!thrum__why_only_ticks(model, awaited->asked) ||
+		!are_others_answered(talk, step->other, model->end - awaited->asked))
+		return false;
+	step->more = talk->answers;
+	return true;
 }
 
 bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 	struct thrum__step *step)
 {
 	const struct thrum__model *model = search->model;
+	struct talk talk = {.model = model, .asker = THRUM__TASK(model, handle, creator)};
 	struct thrum__awaited awaited;
 
 	if (!search->is_still || search->gap >= 0 ||
@@ -124,7 +277,12 @@ bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 		if (thrum__model_awaited(model, i, &awaited) &&
 			thrum__analyse_task_is_pending(model, awaited.server) &&
 			model->end - awaited.asked >= THRUM__SOON_OUTSIDE &&
-			is_silent_turn(model, handle, &awaited, step))
-			return thrum__why_is_all_at_rest(model) && !is_any_due(model);
+			(is_silent_turn(&talk, handle, &awaited, step) ||
+				is_silent_thread(&talk, handle, &awaited, step)))
+			/* It may have passed the question on to a program that isn't recorded. */
+			return (model->is_joined ||
+				       !thrum__model_has_sent_outside(model, step->task,
+					       awaited.asked)) &&
+				is_missing(&talk, &awaited, step);
 	return false;
 }

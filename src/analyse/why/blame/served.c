@@ -2,7 +2,6 @@
 /* Tells of those that serve the leaf of a path, or would have to. */
 #include "analyse/why/blame/blame.h"
 
-#define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 #define RUNS_BACK 4096 /* runs that are searched */
 #define RUNS_MIN 8     /* so many runs of the like show what a loop is busy with */
 
@@ -10,14 +9,11 @@
 static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
 {
 	int64_t last = THRUM__TASK(model, task, last);
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
+	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_READ);
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
-			return THRUM__EDGE(model, edge, time) > last
-				? THRUM__EDGE(model, edge, time)
-				: last;
-	return last;
+	return edge != THRUM__NONE && THRUM__EDGE(model, edge, time) > last
+		? THRUM__EDGE(model, edge, time)
+		: last;
 }
 
 void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__model *model,
@@ -27,18 +23,6 @@ void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__m
 
 	if (last < thrum__why_middle(model, since) && *thrum__model_task_name(model, task, NULL))
 		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
-}
-
-/* Adds a step for a task that is missing at a barrier. */
-static void add_absent(struct thrum__finding *finding, const struct thrum__model *model,
-	uint32_t barrier, uint32_t task)
-{
-	bool is_pending = thrum__analyse_task_is_pending(model, task);
-
-	thrum__why_add_step(finding, is_pending ? THRUM__STEP_ABSENT : THRUM__STEP_ENDS_ABSENT,
-		task, barrier,
-		is_pending ? THRUM__TASK(model, task, last) : THRUM__TASK(model, task, end),
-		THRUM__NONE);
 }
 
 /* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
@@ -65,9 +49,8 @@ static bool add_deserters(struct thrum__finding *finding, struct thrum__search *
 		found = thrum__why_quitters_of(search, path->leaf, servers,
 			thrum__why_path_last(path)->wait.since);
 	for (uint32_t i = 0; i < found.count && i < THRUM__DESERTERS_MAX; i++) {
-		struct thrum__step *step = thrum__why_add_step(finding, THRUM__STEP_ENDS_UNSERVED,
-			found.task[i], path->leaf, THRUM__TASK(search->model, found.task[i], end),
-			THRUM__NONE);
+		struct thrum__step *step = thrum__why_add_end(finding, search->model,
+			THRUM__STEP_ENDS_UNSERVED, found.task[i], path->leaf);
 
 		if (i + 1 == THRUM__DESERTERS_MAX)
 			thrum__why_set_more(step, found.count - THRUM__DESERTERS_MAX);
@@ -91,13 +74,19 @@ uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thr
 static bool add_barrier(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = thrum__why_absent(search, path->leaf, thrum__why_path_last(path)->task,
 		absent);
 
 	for (unsigned i = 0; i < missing; i++)
-		add_absent(finding, search->model, path->leaf, absent[i]);
-	return missing > 0 || thrum__why_is_barrier(search->model, path->leaf);
+		if (thrum__analyse_task_is_pending(model, absent[i]))
+			thrum__why_add_step(finding, THRUM__STEP_ABSENT, absent[i], path->leaf,
+				THRUM__TASK(model, absent[i], last), THRUM__NONE);
+		else
+			thrum__why_add_end(finding, model, THRUM__STEP_ENDS_ABSENT, absent[i],
+				path->leaf);
+	return missing > 0 || thrum__why_is_barrier(model, path->leaf);
 }
 
 /* A handle ran once for several wake-ups. */
@@ -125,9 +114,8 @@ static bool add_last_voice(struct thrum__finding *finding, const struct thrum__m
 
 	if (voice == THRUM__NONE)
 		return false;
-	thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
-		thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf,
-		THRUM__EDGE(model, voice, time), voice);
+	thrum__why_add_at(finding, model, THRUM__STEP_SIGNALLED_LAST,
+		thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf, voice);
 	return true;
 }
 
@@ -158,9 +146,8 @@ static bool add_not_sent(struct thrum__finding *finding, const struct thrum__sea
 
 	if (dropped.task == THRUM__NONE)
 		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, dropped.task,
-				    dropped.like, THRUM__TASK(search->model, dropped.task, end),
-				    THRUM__NONE),
+	thrum__why_set_more(thrum__why_add_end(finding, search->model, THRUM__STEP_BEGINS_NOTHING,
+				    dropped.task, dropped.like),
 		THRUM__TASK(search->model, dropped.like, kind) == THRUM_KIND_REQUEST ? 2 : 3);
 	return true;
 }
@@ -174,8 +161,8 @@ static bool add_missing(struct thrum__finding *finding, const struct thrum__sear
 	uint32_t task = thrum__why_missing_voice(search, last, servers);
 
 	if (task != THRUM__NONE) {
-		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, task,
-					    path->leaf, THRUM__TASK(model, task, end), THRUM__NONE),
+		thrum__why_set_more(thrum__why_add_end(finding, model, THRUM__STEP_SERVER_ENDED,
+					    task, path->leaf),
 			2);
 		return true;
 	}
@@ -183,8 +170,7 @@ static bool add_missing(struct thrum__finding *finding, const struct thrum__sear
 	if (task != THRUM__NONE) {
 		uint32_t edge = servers->edge[servers->count - 1];
 
-		thrum__why_add_step(finding, THRUM__STEP_MISSES_ROUND, task, path->leaf,
-			THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_MISSES_ROUND, task, path->leaf, edge);
 	}
 	return task != THRUM__NONE;
 }
@@ -206,13 +192,15 @@ static void add_unable(struct thrum__finding *finding, struct thrum__search *sea
 	while (ended < servers->count &&
 		thrum__analyse_task_is_pending(model, servers->task[ended]))
 		ended++;
-	if (ended < servers->count)
+	if (ended < servers->count) {
+		thrum__why_add_newcomers(finding, search, thrum__why_path_last(path),
+			THRUM__TASK(model, servers->task[ended], end));
 		add_ended_server(finding, model, path, servers->task[ended], servers->edge[ended]);
-	else
+	} else {
 		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers->task[0],
-			path->leaf,
-			thrum__analyse_graph_waits(&search->graph, servers->task[0]).waits[0].since,
+			path->leaf, thrum__why_wait_of(search, servers->task[0])->since,
 			servers->edge[0]);
+	}
 }
 
 /* The waiter asked a task whose loop nobody runs. */
@@ -238,11 +226,11 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	unsigned able, first;
 
 	if (add_barrier(finding, search, path) || add_merged(finding, model, path) ||
-		add_asked(finding, search, last))
+		add_asked(finding, search, last) || thrum__why_add_uncounted(finding, model, last))
 		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)
-		thrum__why_add_newcomers(finding, search, last);
+		thrum__why_add_newcomers(finding, search, last, THRUM__OPEN);
 	thrum__why_add_given_up(finding, model, last, &servers);
 	if (add_last_voice(finding, model, path) ||
 		add_not_again(finding, search, path, &servers) ||
@@ -270,10 +258,13 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 	const struct thrum__why_link *link)
 {
 	bool is_barrier = thrum__why_is_barrier(model, link->task);
-	int kind = is_barrier                                      ? THRUM__STEP_ABSENT
-		: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
-		: link->is_steady                                  ? THRUM__STEP_SHOULD_GO_ON
-								   : THRUM__STEP_SHOULD_END;
+	/* Nobody has served it so far if no edge tells of that. */
+	bool is_served = link->wait.edge != THRUM__NONE &&
+		thrum__analyse_task_is_object(model, link->task);
+	int kind = is_barrier                       ? THRUM__STEP_ABSENT
+		: is_served                         ? THRUM__STEP_SERVES
+		: link->is_steady || link->is_child ? THRUM__STEP_SHOULD_GO_ON
+						    : THRUM__STEP_SHOULD_END;
 
 	if (link->is_carried) {
 		thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, link->task, link->wait.on,
@@ -282,27 +273,25 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 	}
 	thrum__why_set_more(thrum__why_add_step(finding, kind, link->wait.on, link->task,
 				    link->wait.since, link->wait.edge),
-		link->also);
+		link->is_child ? 2 : link->also);
 }
 
 void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t timer)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t row = model->runs.count, all = 0, count = 0, found = THRUM__NONE;
+	uint32_t all = 0, count = 0, found = THRUM__NONE;
 	int64_t due = thrum__why_due_of(model, timer);
 
 	if (due < 0 || due >= model->end || THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER)
 		return;
-	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
-		uint32_t task;
+	THRUM__RUNS_BACK (model, row, RUNS_BACK) {
+		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
 
-		if (!thrum__model_has_row(&model->runs, row) || THRUM__RUN(model, row, start) < due)
+		if (THRUM__RUN(model, row, start) < due)
 			break;
-		task = THRUM__RUN(model, row, task);
 		if (THRUM__RUN(model, row, lane) != THRUM__TASK(model, timer, lane) ||
-			!thrum__model_has_row(&model->tasks, task) ||
-			thrum__analyse_task_is_lane(model, task))
+			task == THRUM__NONE || thrum__analyse_task_is_lane(model, task))
 			continue;
 		found = found == THRUM__NONE ? task : found;
 		all++;

@@ -37,8 +37,7 @@ static bool rests_at_last(const struct thrum__model *model, uint32_t timer, int6
 	unsigned set = 0;
 
 	*since = -1;
-	for (int i = 0; i < NOTES_BACK && thrum__model_has_row(&model->notes, note);
-		i++, note = THRUM__NOTE(model, note, prev)) {
+	THRUM__NOTES_BACK (model, note, NOTES_BACK) {
 		int64_t time = THRUM__NOTE(model, note, time),
 			value = THRUM__NOTE(model, note, value);
 
@@ -90,11 +89,10 @@ struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *mo
 		? THRUM__TASK(model, last->task, edge_out)
 		: THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_out, EDGES_BACK, THRUM__EDGE_WAIT) {
 		struct thrum__why_stopped limit = {.timer = THRUM__EDGE(model, edge, to)};
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__model_has_row(&model->tasks, limit.timer) ||
+		if (!thrum__model_has_row(&model->tasks, limit.timer) ||
 			THRUM__TASK(model, limit.timer, kind) != THRUM_KIND_TIMER ||
 			THRUM__TASK(model, limit.timer, state) != THRUM__STATE_CANCELLED)
 			continue;

@@ -85,7 +85,6 @@ static int proofs_of(const struct thrum__search *search, uint32_t waiter,
 uint32_t thrum__why_asked(const struct thrum__search *search,
 	const struct thrum__analyse_list *list, bool *is_weak)
 {
-	static const char *const shared[] = {"shared "};
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_wait *wait = &search->graph.waits[list->first];
 	uint32_t task;
@@ -95,7 +94,7 @@ uint32_t thrum__why_asked(const struct thrum__search *search,
 		THRUM__TASK(model, wait->on, kind) != THRUM_KIND_CONDITION ||
 		THRUM__EDGE(model, wait->edge, value) == 0 ||
 		THRUM__TASK(model, wait->on, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__why_begins_with(model, wait->on, shared, 1) ||
+		THRUM__BEGINS_WITH(model, wait->on, "shared ") ||
 		thrum__why_is_too_soon(model, model->end - wait->since, false))
 		return THRUM__NONE;
 	task = thrum__why_made_ready(model, wait);

@@ -126,12 +126,8 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
  * child. */
 static bool is_of_child(const struct net *net, uint32_t task)
 {
-	uint32_t creator = THRUM__TASK(net->search->model, task, creator);
-
-	for (uint32_t i = 0; i < net->child_count; i++)
-		if (net->children[i] == creator)
-			return true;
-	return false;
+	return thrum__why_is_among(net->children, net->child_count,
+		THRUM__TASK(net->search->model, task, creator));
 }
 
 /* Whether nobody else is known who might end a wait over a link. */

@@ -102,13 +102,16 @@ uint32_t thrum__why_last_lane(const struct thrum__model *model, uint32_t task)
 	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
 }
 
+bool thrum__why_lane_rests_for(const struct thrum__model *model, uint32_t lane, const char *reason)
+{
+	return lane < model->lane_count &&
+		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]), reason);
+}
+
 bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,
 	const char *reason)
 {
-	uint32_t lane = THRUM__TASK(model, task, lane);
-
-	return lane < model->lane_count &&
-		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]), reason);
+	return thrum__why_lane_rests_for(model, THRUM__TASK(model, task, lane), reason);
 }
 
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
@@ -160,9 +163,8 @@ static uint32_t last_lane(const struct thrum__model *model, uint32_t task)
 static void add_carrier(struct carriers *carriers, uint32_t lane)
 {
 	carriers->tasks++;
-	for (uint32_t i = 0; i < carriers->count; i++)
-		if (carriers->lanes[i] == lane)
-			return;
+	if (thrum__why_is_among(carriers->lanes, carriers->count, lane))
+		return;
 	if (lane == THRUM__NONE || carriers->count == THRUM__CARRIERS_MAX)
 		carriers->is_open = true;
 	else
@@ -209,14 +211,6 @@ static bool may_be_left(const struct thrum__search *search, uint32_t task)
 		!thrum__why_peers_is_young(&search->peers, task);
 }
 
-static bool has_lane(const struct carriers *carriers, uint32_t lane)
-{
-	for (uint32_t i = 0; i < carriers->count; i++)
-		if (carriers->lanes[i] == lane)
-			return true;
-	return false;
-}
-
 /* The lanes to which a task is left; NULL if that isn't known. Where others like it ended; else,
  * if it ran, where it did last; else, if it is to run, where tasks of its kind do, and one of these
  * made it. Sets *is_weak to whether few of its peers or none prove that. */
@@ -236,7 +230,9 @@ static const struct carriers *carriers_of(const struct thrum__search *search,
 		add_carrier(&counted->own, lane_at(model, task, THRUM__OPEN));
 		return counted->own.is_open ? NULL : &counted->own;
 	}
-	return kind->count > 0 && !kind->is_open && has_lane(kind, THRUM__TASK(model, task, lane))
+	return kind->count > 0 && !kind->is_open &&
+			thrum__why_is_among(kind->lanes, kind->count,
+				THRUM__TASK(model, task, lane))
 		? kind
 		: NULL;
 }

@@ -29,10 +29,7 @@ static bool is_queued(const struct thrum__model *model, uint32_t task)
 /* Whether a task is one of those that block the pool. */
 static bool is_in(const struct pool *pool, uint32_t task)
 {
-	for (uint32_t i = 0; i < pool->count; i++)
-		if (pool->tasks[i] == task)
-			return true;
-	return false;
+	return thrum__why_is_among(pool->tasks, pool->count, task);
 }
 
 /* Finds the lanes that are blocked for good by tasks that were queued. Returns false if there are too many
@@ -63,9 +60,7 @@ static bool find_threads(const struct thrum__search *search, struct pool *pool)
 /* Whether a pool is one of GLib's, as the adapter names its items. */
 static bool is_of_glib(const struct thrum__model *model, const struct pool *pool)
 {
-	static const char *const item[] = {"job "};
-
-	return thrum__why_begins_with(model, pool->tasks[0], item, 1);
+	return THRUM__BEGINS_WITH(model, pool->tasks[0], "job ");
 }
 
 /* Whether a thread of GLib's waits for items of another pool: GLib has a thread run an item at once, unless
@@ -203,8 +198,7 @@ static bool is_open(const struct thrum__search *search)
 	const struct thrum__model *model = search->model;
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[i]),
-			    THRUM__REASON_BLOCKED_OUTSIDE))
+		if (thrum__why_lane_rests_for(model, i, THRUM__REASON_BLOCKED_OUTSIDE))
 			return true;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE)
 		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&

@@ -15,20 +15,6 @@
 #define TURNS_MIN 8           /* times that an event loop waited for work */
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
 
-/* Whether a task is running, and its run isn't long. A thread may compute for as long as it likes, unless it
- * is far older than its peers became. */
-static bool is_at_work(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-
-	if (!thrum__analyse_task_is_running(model, task) ||
-		thrum__analyse_task_is_lane(model, task))
-		return false;
-	return model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN ||
-		(THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
-			thrum__why_peers_lateness(&search->peers, task) < LATE);
-}
-
 /* Whether the note that tells when a task is due is forgotten. */
 static bool is_due_forgotten(const struct thrum__model *model, uint32_t task)
 {
@@ -68,28 +54,23 @@ bool thrum__why_is_for_server(const struct thrum__model *model, const struct thr
 
 bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"one-shot watch of", "wait for ended process",
-		"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
-		"unread data of", "data so far unread of", "release of file lock",
-		"removal of lock file", "free thread of", "pop of the main context"};
-
 	return thrum__why_came_before(model, task) ||
-		thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+		THRUM__BEGINS_WITH(model, task, "one-shot watch of", "wait for ended process",
+			"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
+			"unread data of", "data so far unread of", "release of file lock",
+			"removal of lock file", "free thread of", "pop of the main context");
 }
 
 bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"SIGUSR1 that came", "SIGUSR2 that came", "SIGRTMIN+"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+	return THRUM__BEGINS_WITH(model, task, "SIGUSR1 that came", "SIGUSR2 that came",
+		"SIGCHLD that came", "SIGRTMIN+");
 }
 
 bool thrum__why_may_be_gone(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"gone source", "stopped timer", "data so far unread of",
-		"data so far unsent to"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+	return THRUM__BEGINS_WITH(model, task, "gone source", "stopped timer",
+		"data so far unread of", "data so far unsent to", "outcome of works");
 }
 
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often
@@ -215,10 +196,9 @@ static bool keeps_lock(const struct thrum__search *search, const struct thrum__w
  * who waits for it has no lock that another one needs. */
 static bool is_running_child(const struct thrum__search *search, const struct thrum__why_path *path)
 {
-	static const char *const words[] = {"process "};
 	const struct thrum__analyse_graph *graph = &search->graph;
 
-	if (path->length == 0 || !thrum__why_begins_with(search->model, path->leaf, words, 1) ||
+	if (path->length == 0 || !THRUM__BEGINS_WITH(search->model, path->leaf, "process ") ||
 		strchr(thrum__model_task_name(search->model, path->leaf, NULL), ','))
 		return false;
 	for (uint32_t i = 0; i < graph->lock_count; i++)
@@ -239,8 +219,8 @@ static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path 
 		return false;
 	if (!last)
 		return !is_kept(search, path);
-	if (thrum__why_lost_of(search, path) || is_needed(model, path) ||
-		thrum__why_is_longest_wait(search, path) ||
+	if (thrum__why_covers_loop(model, path->leaf) || thrum__why_lost_of(search, path) ||
+		is_needed(model, path) || thrum__why_is_longest_wait(search, path) ||
 		thrum__why_holds_up_loop(model, path->leaf) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return false;
@@ -263,6 +243,25 @@ static bool is_idle_handle(struct thrum__search *search, struct thrum__why_path 
 	return false;
 }
 
+/* Whether a thread sleeps, and the task that runs in it hasn't slept so before. */
+static bool is_first_sleep(const struct thrum__search *search, uint32_t task, uint32_t timer)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	if (!thrum__why_is_in_call(model, timer))
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && to != timer &&
+			thrum__model_has_row(&model->tasks, to) &&
+			THRUM__TASK(model, to, kind) == THRUM_KIND_TIMER)
+			return false;
+	}
+	return edge == THRUM__NONE;
+}
+
 /* Whether a task looks again and again, with a fresh timer each time: it or the victim is far older
  * than its peers became, and many timers like the leaf have ended. */
 static bool is_polling(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -271,6 +270,7 @@ static bool is_polling(const struct thrum__search *search, const struct thrum__w
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->leaf);
 
 	return last && peer && peer->ended >= THRUM__TRIES_MIN &&
+		!is_first_sleep(search, last->task, path->leaf) &&
 		(thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
 			thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE);
 }
@@ -329,25 +329,12 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
 		path->leaf);
-	uint32_t run = last ? THRUM__TASK(model, last->task, run) : THRUM__NONE;
+	uint32_t lane = last ? thrum__why_last_lane(model, last->task) : THRUM__NONE;
 
 	return ((THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
 			!(lock && lock->count > 0)) ||
 		       thrum__why_is_untouched(model, path->leaf)) &&
-		thrum__model_has_row(&model->runs, run) &&
-		thrum__why_rests_for(model,
-			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
-			THRUM__REASON_BLOCKED_OUTSIDE);
-}
-
-bool thrum__why_is_busy(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t lane = thrum__why_last_lane(model, task);
-
-	return thrum__analyse_task_is_pending(model, task) && lane != THRUM__NONE &&
-		model->lanes[lane].suspended == THRUM__NONE &&
-		thrum__analyse_graph_waits(&search->graph, task).count == 0;
+		thrum__why_lane_rests_for(model, lane, THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
 /* Whether all that are missing at a barrier do something that no wait tells of, and may come: its rounds took
@@ -372,16 +359,15 @@ static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 	const struct thrum__model *model = search->model;
 	uint32_t lane = thrum__why_loop_of(model, thread);
 
-	return lane != THRUM__NONE &&
-		thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
-		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
-			THRUM__REASON_WORK_OUTSIDE);
+	return thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
+		thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK_OUTSIDE);
 }
 
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_unreplied unreplied;
 	uint32_t leaf = path->leaf, task;
 
 	path->tries = 0;
@@ -390,12 +376,18 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path) ||
 			thrum__why_is_open_circle(model, path) ||
-			thrum__why_is_limited(search, path) ||
+			thrum__why_has_woken(search, path) || thrum__why_is_limited(search, path) ||
 			thrum__why_has_newcomer(search, path);
+	if (last && thrum__why_no_pair_reply(search, last, &unreplied))
+		return false;
 	if (thrum__analyse_task_is_object(model, leaf))
 		return is_late_party(search, path) || is_fresh(search, path) ||
+			thrum__why_has_woken(search, path) ||
+			thrum__why_has_server_at_turn(search, path) ||
 			may_be_elsewhere(search, path) || thrum__why_ends_at_handler(model, path) ||
 			thrum__why_has_newcomer(search, path) ||
+			thrum__why_may_be_made(search, path) ||
+			thrum__why_may_be_passed(search, path) ||
 			thrum__why_is_limited(search, path) ||
 			thrum__why_may_be_served(search, path);
 	if (is_half_forgotten(model, leaf))
@@ -409,7 +401,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (!path->is_marked && thrum__why_is_unrun(model, leaf) &&
 		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
-	return is_at_work(search, leaf) || is_running_child(search, path) ||
+	return thrum__why_is_at_work(search, leaf) || thrum__why_is_answering(search, leaf) ||
+		is_running_child(search, path) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&

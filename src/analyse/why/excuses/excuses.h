@@ -6,6 +6,7 @@
  *	timers.c    tells whether a timer may still come, or is set too late
  *	tries.c     counts tries that came to nothing
  *	newcomers.c tells whether somebody may serve the leaf next who never did so far
+ *	passed.c    tells whether a permit of one who has ended was handed on
  *	later.c     tells whether all that serve the leaf wait for what may yet come
  *	turns.c     tells who has the next turn
  *	pipes.c     tells whether a signal's handler may write to the pipe at its end
@@ -46,6 +47,15 @@ bool thrum__why_came_before(const struct thrum__model *, uint32_t task);
 /* Whether it is a source that is gone, or one that is blocked, while timeouts go on that may help. */
 bool thrum__why_may_be_gone(const struct thrum__model *, uint32_t task);
 
+/* ---- Those at work (work.c) ----------------------------------------------------------------- */
+
+/* Whether a task is running, and its run isn't long, also if its thread rests meanwhile. A thread may compute
+ * for as long as it likes, unless it is far older than its peers became. */
+bool thrum__why_is_at_work(const struct thrum__search *, uint32_t task);
+
+/* Whether a task that is at work got the message of a request: its answer is on its way. */
+bool thrum__why_is_answering(const struct thrum__search *, uint32_t request);
+
 /* Whether a task's thread does something that no wait tells of: it computes, as it seems. */
 bool thrum__why_is_busy(const struct thrum__search *, uint32_t task);
 
@@ -75,7 +85,7 @@ void thrum__why_count_tries(struct thrum__search *, struct thrum__why_path *);
 /* ---- Newcomers (newcomers.c) ---------------------------------------------------------------- */
 
 /* Whether somebody may serve the leaf, or an object of the path's circle, for the first time. */
-bool thrum__why_has_newcomer(struct thrum__search *, const struct thrum__why_path *);
+bool thrum__why_has_newcomer(struct thrum__search *, struct thrum__why_path *);
 
 /* Whether a path leads to a process that doesn't hear the signal which should end it, and another thread of
  * the one that waits for its end sleeps for a time: it may be to end that in another way. */
@@ -88,7 +98,22 @@ bool thrum__why_is_untouched(const struct thrum__model *, uint32_t object);
  * for a pipe into which a signal's handler may write. */
 bool thrum__why_is_open_wait(const struct thrum__model *, uint32_t suspension);
 
+/* ---- Those that come when it is time (makers.c) --------------------------------------------- */
+
+/* Whether a task that rests until a time still to come may serve the path's leaf then, a stream or mailbox,
+ * or make one that does. */
+bool thrum__why_may_be_made(struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Those who may give back permits of others (passed.c) ----------------------------------- */
+
+/* Whether the path's leaf is a semaphore, and a task that took a permit and has ended may have handed that on
+ * to another one, which is at work. */
+bool thrum__why_may_be_passed(const struct thrum__search *, const struct thrum__why_path *);
+
 /* ---- Servers that wait (later.c) ------------------------------------------------------------ */
+
+/* Whether the call that a task stands for ends at a time that is still to come, or by the outside. */
+bool thrum__why_call_may_end(const struct thrum__search *, uint32_t call);
 
 /* Whether all that serve the path's leaf, an object, wait for what may yet come, or for others that do so. */
 bool thrum__why_may_be_served(const struct thrum__search *, const struct thrum__why_path *);
@@ -98,10 +123,23 @@ bool thrum__why_is_limited(const struct thrum__search *, const struct thrum__why
 
 /* ---- Those who have the next turn (turns.c) ------------------------------------------------- */
 
+/* When a lane's last wait ended before that of this suspension; OPEN: there is none, or it isn't known. */
+int64_t thrum__why_last_turn(const struct thrum__model *, uint32_t lane, uint32_t row);
+
 /* Whether a server's loop waits for work until a time that is set, and has a turn then: it had none since the
  * wait for the object began, or signalled that in its last one. */
 bool thrum__why_has_turn(const struct thrum__model *, uint32_t server, uint32_t object,
 	uint32_t waiter);
+
+/* Whether an object was signalled just now, and fewer have been woken by it since the wait began than it was
+ * signalled: so another waiter is about to be, unless somebody has the condition's lock. */
+bool thrum__why_is_woken(const struct thrum__search *, const struct thrum__analyse_wait *);
+
+/* Whether the path's last waiter is about to be woken so, or one of its circle. */
+bool thrum__why_has_woken(const struct thrum__search *, const struct thrum__why_path *);
+
+/* Whether a thread that serves the path's leaf was told to go on just now, and computes since then. */
+bool thrum__why_has_server_at_turn(const struct thrum__search *, const struct thrum__why_path *);
 
 /* Whether a thread is the next of those like it to signal a condition, each one like the others: it has
  * signalled none so far, was told by one to go on, and has hardly done anything since. */

@@ -21,10 +21,7 @@ struct survey {
 
 static bool is_seen(const struct survey *survey, uint32_t task)
 {
-	for (unsigned i = 0; i < survey->count; i++)
-		if (survey->seen[i] == task)
-			return true;
-	return false;
+	return thrum__why_is_among(survey->seen, survey->count, task);
 }
 
 /* Returns false if there are too many. */
@@ -36,8 +33,7 @@ static bool note(struct survey *survey, uint32_t task)
 	return true;
 }
 
-/* Whether the call that a task stands for ends at a time that is still to come, or by the outside. */
-static bool may_end(const struct thrum__search *search, uint32_t call)
+bool thrum__why_call_may_end(const struct thrum__search *search, uint32_t call)
 {
 	return thrum__why_is_in_call(search->model, call) &&
 		(THRUM__TASK(search->model, call, kind) != THRUM_KIND_TIMER ||
@@ -65,7 +61,7 @@ static uint32_t follow(struct survey *survey, uint32_t task, uint32_t *waiter, b
 		if (thrum__analyse_task_is_object(search->model, on) &&
 			!thrum__why_is_lock(search, on))
 			return on;
-		*is_over = may_end(search, on);
+		*is_over = thrum__why_call_may_end(search, on);
 		survey->may_come |= *is_over;
 		task = waits.waits[0].next;
 		if (*is_over || task == THRUM__NONE)

@@ -7,6 +7,7 @@
 
 #include "analyse/why/candidates.h"
 #include "analyse/why/excuses/excuses.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024        /* edges of a task that are searched, from the latest back */
 #define TRIES_MAX 10          /* so many tries in a row may be followed by one that succeeds */
@@ -47,6 +48,7 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
+	case THRUM_KIND_REQUEST:
 	case THRUM_KIND_STREAM: return thrum__why_is_open_wait(model, row);
 	default: return false;
 	}
@@ -68,22 +70,32 @@ static bool has_heard(const struct thrum__model *model, const struct thrum__lane
 	return true;
 }
 
+/* The edge by which somebody signalled an object like this one; or NONE. Sets *is_known to whether all were
+ * looked at. */
+static uint32_t signal_of_like(struct thrum__search *search, uint32_t object, bool *is_known)
+{
+	const struct thrum__model *model = search->model;
+
+	*is_known = false;
+	THRUM__EACH_TASK (model, task) {
+		if (!thrum__why_spend(search, 1))
+			return THRUM__NONE;
+		if (thrum__analyse_task_is_object(model, task) && task != object &&
+			thrum__why_is_alike(search, task, object) &&
+			!thrum__why_is_untouched(model, task))
+			return thrum__why_edge_to(model, task, THRUM__EDGE_SIGNAL);
+	}
+	*is_known = true;
+	return THRUM__NONE;
+}
+
 /* Whether somebody has signalled an object like this one: those who did know such objects. Also if there
  * are too many tasks to tell. */
 static bool is_like_signalled(struct thrum__search *search, uint32_t object)
 {
-	const struct thrum__model *model = search->model;
+	bool is_known;
 
-	THRUM__EACH_TASK (model, task) {
-		if (search->budget == 0)
-			return true;
-		search->budget--;
-		if (thrum__analyse_task_is_object(model, task) && task != object &&
-			thrum__why_is_alike(search, task, object) &&
-			!thrum__why_is_untouched(model, task))
-			return true;
-	}
-	return false;
+	return signal_of_like(search, object, &is_known) != THRUM__NONE || !is_known;
 }
 
 /* Whether it is the program's first thread, or that waits for its end. Nobody but the program gives that a
@@ -156,16 +168,34 @@ static bool is_computing(const struct thrum__search *search, const struct thrum_
 		thrum__analyse_graph_waits(&search->graph, thread).count == 0;
 }
 
+/* Whether one that is missing at a barrier has ended: so it is known who should have come. */
+static bool is_deserted(const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned missing = link ? thrum__why_absent(search, link->wait.on, link->task, absent) : 0;
+
+	for (unsigned i = 0; i < missing; i++)
+		if (!thrum__analyse_task_is_pending(search->model, absent[i]))
+			return true;
+	return false;
+}
+
 /* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
  * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
- * nothing came to the thread from the outside, it computes, or it is its turn. */
-static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked)
+ * nothing came to the thread from the outside, it computes, it is its turn, or it has signalled none so far
+ * where others like it signalled objects like that. */
+static bool has_new_thread(struct thrum__search *search, uint32_t object, bool is_unasked,
+	struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_left = is_unasked && is_deserted(search, last);
 	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
-	uint32_t server = thrum__why_actor(model, signal);
-	bool is_new = thrum__why_is_untouched(model, object);
+	uint32_t server = thrum__why_actor(model, signal), like = THRUM__NONE;
+	bool is_new = thrum__why_is_untouched(model, object), is_known;
 
+	if (is_new)
+		like = thrum__why_actor(model, signal_of_like(search, object, &is_known));
 	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
@@ -178,7 +208,13 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 			is_computing(search, lane, thread, object);
 		if (!computes && !is_outside(search, lane, thread))
 			continue;
-		if (is_unasked || (is_new && thrum__why_is_next(search, thread, object)))
+		if (is_left && thrum__why_ticks(search, lane, last->wait.since)) {
+			path->is_soon = true; /* it may still come */
+			continue;
+		}
+		if (is_unasked || (is_new && thrum__why_is_next(search, thread, object)) ||
+			(like != THRUM__NONE && thrum__why_is_alike(search, like, thread) &&
+				!thrum__why_is_signaller(search, thread, object)))
 			return true;
 		if (computes)
 			continue;
@@ -197,15 +233,13 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 /* Whether a handle stands for a signal that a loop awaits, and that never came. */
 static bool is_unheard_signal(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"signal"};
-
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
 		THRUM__TASK(model, task, run) == THRUM__NONE &&
-		thrum__why_begins_with(model, task, words, 1);
+		THRUM__BEGINS_WITH(model, task, "signal");
 }
 
-/* The lane whose loop ran one that signalled an object and has ended; or NONE. */
-static uint32_t loop_of_ended(const struct thrum__model *model, uint32_t object)
+/* The lane whose loop ran one that signalled an object; or NONE. */
+static uint32_t loop_of_server(const struct thrum__model *model, uint32_t object)
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in);
 
@@ -214,26 +248,33 @@ static uint32_t loop_of_ended(const struct thrum__model *model, uint32_t object)
 		uint32_t lane = thrum__why_last_lane(model, task);
 
 		if (lane != THRUM__NONE && THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
-			!thrum__analyse_task_is_lane(model, task) &&
-			!thrum__analyse_task_is_pending(model, task))
+			!thrum__analyse_task_is_lane(model, task))
 			return lane;
 	}
 	return THRUM__NONE;
 }
 
+/* Whether a handle may be of a lane's loop: it began there, or in a thread that runs no loop itself. */
+static bool may_be_of_loop(const struct thrum__model *model, uint32_t task, uint32_t lane)
+{
+	uint32_t own = THRUM__TASK(model, task, lane);
+
+	return own == lane || !thrum__why_lane_rests_for(model, own, THRUM__REASON_WORK);
+}
+
 /* Whether the handler of a signal that never came may signal an object next: its loop waits for work, and
- * other callbacks of that loop signalled the object and have ended. */
+ * other callbacks of that loop signalled the object. */
 static bool has_signal(struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = loop_of_ended(model, object);
+	uint32_t lane = loop_of_server(model, object);
 
 	if (lane == THRUM__NONE ||
 		!is_outside(search, &model->lanes[lane],
 			thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane]))))
 		return false;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
-		if (THRUM__TASK(model, task, lane) == lane && is_unheard_signal(model, task))
+		if (is_unheard_signal(model, task) && may_be_of_loop(model, task, lane))
 			return true;
 	return false;
 }
@@ -296,7 +337,6 @@ static bool has_retry(struct thrum__search *search, uint32_t object, int64_t sin
 /* Whether a thread waits for a signal, and none has come. */
 static bool awaits_signal(const struct thrum__search *search, const struct thrum__lane *lane)
 {
-	static const char *const words[] = {"a signal", "SIG"};
 	const struct thrum__model *model = search->model;
 	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
 	struct thrum__analyse_waits waits;
@@ -306,7 +346,7 @@ static bool awaits_signal(const struct thrum__search *search, const struct thrum
 	waits = thrum__analyse_graph_waits(&search->graph, thread);
 	return waits.count > 0 &&
 		THRUM__TASK(model, waits.waits[0].on, kind) == THRUM_KIND_HANDLE &&
-		thrum__why_begins_with(model, waits.waits[0].on, words, 2) &&
+		THRUM__BEGINS_WITH(model, waits.waits[0].on, "a signal", "SIG") &&
 		!thrum__why_is_seen(model, waits.waits[0].on);
 }
 
@@ -325,24 +365,25 @@ static bool has_signal_thread(const struct thrum__search *search, uint32_t objec
 	return false;
 }
 
-static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked)
+static bool has_newcomer(struct thrum__search *search, uint32_t object, bool is_unasked,
+	struct thrum__why_path *path)
 {
-	return has_new_thread(search, object, is_unasked) || has_signal(search, object);
+	return has_new_thread(search, object, is_unasked, path) || has_signal(search, object);
 }
 
-bool thrum__why_has_newcomer(struct thrum__search *search, const struct thrum__why_path *path)
+bool thrum__why_has_newcomer(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	if (path->circle == THRUM__NONE)
-		return has_newcomer(search, path->leaf, last && is_unasked(search, last)) ||
+		return has_newcomer(search, path->leaf, last && is_unasked(search, last), path) ||
 			(last &&
 				(has_retry(search, path->leaf, last->wait.since) ||
 					has_signal_thread(search, path->leaf, last->task)));
 	for (uint32_t i = path->circle; i < path->length; i++)
 		if (path->links[i].is_served &&
 			thrum__analyse_task_is_object(search->model, path->links[i].task) &&
-			has_newcomer(search, path->links[i].task, false))
+			has_newcomer(search, path->links[i].task, false, path))
 			return true;
 	return false;
 }

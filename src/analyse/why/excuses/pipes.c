@@ -5,30 +5,18 @@
  */
 #include "analyse/why/excuses/excuses.h"
 
-#define LOOK_BACK 1024        /* edges of a pipe that are searched, from the latest back */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 
-/* Whether a task ever wrote to a pipe for which it waits: then it waits for room, which no handler makes. */
-static bool is_writer(const struct thrum__model *model, const struct thrum__why_link *link)
-{
-	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
-			THRUM__EDGE(model, edge, from) == link->task)
-			return true;
-	return false;
-}
-
-/* Whether a wait is for what comes out of a pipe, into which a handler or somebody outside may write. */
+/* Whether a wait is for what comes out of a pipe, into which a handler or somebody outside may write. A task
+ * that ever wrote there waits for room, which no handler makes. */
 static bool is_open_link(const struct thrum__model *model, const struct thrum__why_link *link)
 {
-	uint32_t run = THRUM__TASK(model, link->task, run);
+	uint32_t lane = thrum__why_last_lane(model, link->task);
 
 	return !link->is_served && THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_STREAM &&
-		!is_writer(model, link) && thrum__model_has_row(&model->runs, run) &&
-		thrum__why_is_open_wait(model,
-			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]));
+		!thrum__why_has_acted(model, link->task, THRUM__EDGE_SIGNAL, link->wait.on) &&
+		lane != THRUM__NONE &&
+		thrum__why_is_open_wait(model, thrum__why_resting(model, &model->lanes[lane]));
 }
 
 /* Whether the thread of a task was at rest at a time: what the task did then, a signal's handler did. */
@@ -64,17 +52,14 @@ static bool rests_for_handler(const struct thrum__model *model, const struct thr
 	uint32_t lane = last && !last->is_served ? thrum__why_last_lane(model, last->task)
 						 : THRUM__NONE;
 
-	return lane != THRUM__NONE &&
-		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]),
-			THRUM__REASON_HANDLER);
+	return thrum__why_lane_rests_for(model, lane, THRUM__REASON_HANDLER);
 }
 
 /* Whether the last one that signalled an object was a thread that nobody in the program made, and has ended:
  * the C library makes one for each notice, and will make the next. */
 static bool is_signalled_by_notice(const struct thrum__model *model, uint32_t object)
 {
-	uint32_t task = thrum__why_actor(model,
-		thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL));
+	uint32_t task = thrum__why_actor_to(model, object, THRUM__EDGE_SIGNAL);
 
 	return THRUM__TASK(model, object, kind) != THRUM_KIND_STREAM && task != THRUM__NONE &&
 		THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&

@@ -5,9 +5,10 @@
  */
 #include "analyse/why/excuses/excuses.h"
 
-#define SLACK 10000000     /* ns by which a timer may be late */
-#define FAR 100            /* so many lives or due times of its peers are too late for a timer */
-#define FAR_MIN 1000000000 /* ns; an earlier timer is never too late */
+#define SLACK 100000000       /* ns by which a timer may be late on a busy machine, */
+#define SLACK_BUSY 1000000000 /* or while its thread is busy */
+#define FAR 100               /* so many lives or due times of its peers are too late for a timer */
+#define FAR_MIN 1000000000    /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
 #define FAR_FEW 2       /* so many peers tell the same, */
 #define FAR_UNITS 10000 /* if it is so many times too late: as if it had another unit */
@@ -65,14 +66,15 @@ bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int
 	return peer && peer->ended >= FAR_PEERS && (due - search->model->end) / FAR > peer->longest;
 }
 
-/* Whether a task just sleeps, as in nanosleep(), and doesn't limit another wait by that. Threads often sleep
- * through one function, for short and long times. */
+/* Whether a task just sleeps, as in nanosleep() or thrum_sleep(), and doesn't limit another wait by that.
+ * Programs often sleep through one function, for short and long times. Its label tells for how long it was
+ * asked to, so others that were asked for another time aren't like it. */
 static bool is_plain_sleep(const struct thrum__model *model, uint32_t timer)
 {
 	uint32_t waiter = thrum__why_peers_waiter(model, timer);
 
-	return thrum__why_is_in_call(model, timer) && waiter != THRUM__NONE &&
-		THRUM__TASK(model, waiter, kind) != THRUM_KIND_CHOOSE;
+	return waiter != THRUM__NONE && THRUM__TASK(model, waiter, kind) != THRUM_KIND_CHOOSE &&
+		(thrum__why_is_in_call(model, timer) || THRUM__BEGINS_WITH(model, timer, "sleep "));
 }
 
 /* Whether a timer's peers took so little time that it can't be meant to be due so late. */
@@ -88,13 +90,23 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 		is_far_for_its_waiter(search, task, left);
 }
 
+/* Whether the thread of a timer has not waited for anything since that was due. */
+static bool is_busy_since(const struct thrum__model *model, uint32_t task, int64_t due)
+{
+	uint32_t lane = THRUM__TASK(model, task, lane);
+
+	return lane < model->lane_count && model->lanes[lane].suspended == THRUM__NONE &&
+		thrum__why_last_turn(model, lane, model->suspensions.count) <= due;
+}
+
 bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due >= 0)
-		return due >= model->end - SLACK && !is_too_late(search, task, due);
+		return due >= model->end - (is_busy_since(model, task, due) ? SLACK_BUSY : SLACK) &&
+			!is_too_late(search, task, due);
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
 }
 

@@ -7,17 +7,6 @@
 #define PEERS_MIN 3
 #define LATE 10 /* so many times as long as its family lived, a chain of tries goes on */
 
-/* Whether a task is on the path that is followed now, or became one that is. Threads create tasks
- * for many others, so they don't count. */
-static bool is_on_path(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__model *model = search->model;
-
-	if (!thrum__model_has_row(&model->tasks, task) || thrum__analyse_task_is_lane(model, task))
-		return false;
-	return *thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
-}
-
 /* Whether the path's tasks made a task or waited for it. */
 static bool is_try(const struct thrum__search *search, uint32_t task)
 {
@@ -28,10 +17,10 @@ static bool is_try(const struct thrum__search *search, uint32_t task)
 		thrum__analyse_task_is_lane(model, task) ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER)
 		return false;
-	if (is_on_path(search, THRUM__TASK(model, task, creator)))
+	if (thrum__why_is_on_path(search, THRUM__TASK(model, task, creator)))
 		return true;
 	THRUM__EDGES_BACK (model, edge, prev_in, 16)
-		if (is_on_path(search, THRUM__EDGE(model, edge, from)))
+		if (thrum__why_is_on_path(search, THRUM__EDGE(model, edge, from)))
 			return true;
 	return false;
 }

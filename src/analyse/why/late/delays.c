@@ -99,12 +99,9 @@ static uint32_t lane_of_new(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	uint32_t run = peer && thrum__model_has_row(&model->tasks, peer->sample)
-		? THRUM__TASK(model, peer->sample, run)
-		: THRUM__NONE;
+	uint32_t lane = peer ? thrum__why_last_lane(model, peer->sample) : THRUM__NONE;
 
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane)
-						       : THRUM__TASK(model, task, lane);
+	return lane == THRUM__NONE ? THRUM__TASK(model, task, lane) : lane;
 }
 
 /* A task that was ready runs from `ran` on, or (has_run is false) not at all. */
@@ -280,9 +277,11 @@ static int search_edges(struct thrum__search *search)
 
 /* ---- Timers --------------------------------------------------------------------------------- */
 
-/* When a timer that repeats ran first after it was due; the model's end if it never did. -1: it ran
- * too often since to tell. */
-static int64_t first_run_after(const struct thrum__model *model, uint32_t task, int64_t due)
+/* When a timer ran first after it was due; the model's end if it never did. It may come a little sooner than
+ * it was due: a loop counts from the time that it read last. So a run since it was set counts, too. -1: it
+ * ran too often since to tell. */
+static int64_t first_run_after(const struct thrum__model *model, uint32_t task, int64_t set,
+	int64_t due)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
 	int64_t first = model->end;
@@ -291,7 +290,7 @@ static int64_t first_run_after(const struct thrum__model *model, uint32_t task, 
 		if (!thrum__model_has_row(&model->runs, run))
 			return thrum__why_is_cut(&model->runs, run) ? -1 : first;
 		if (THRUM__RUN(model, run, start) < due)
-			return first;
+			return THRUM__RUN(model, run, start) > set ? due : first;
 		first = THRUM__RUN(model, run, start);
 	}
 	return -1;
@@ -315,7 +314,8 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note,
 	delay->lane = THRUM__TASK(model, task, lane);
 	delay->has_run = delay->ran != THRUM__OPEN;
 	if (!delay->has_run) {
-		delay->ran = first_run_after(model, task, delay->ready);
+		delay->ran = first_run_after(model, task, THRUM__NOTE(model, note, time),
+			delay->ready);
 		delay->has_run = delay->ran < model->end;
 	}
 	return delay->ready < delay->ran &&
@@ -445,14 +445,6 @@ static bool is_late_start(const struct thrum__search *search, const struct start
 	return delay->lane != THRUM__NONE;
 }
 
-/* Whether a task has ended peers, and is much older than any of them became. */
-static bool is_overdue(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-
-	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
-}
-
 /* A pending task that waits for this one; NONE if the latest edges show none. */
 static uint32_t waiter_of(const struct thrum__model *model, uint32_t task)
 {
@@ -495,8 +487,9 @@ static bool is_late_answer(const struct thrum__search *search, uint32_t task,
 	if (waiter == THRUM__NONE || waiter == THRUM__RUN(model, run, task) ||
 		model->end - delay->ready < LONG_RUN)
 		return false;
-	delay->certainty = is_overdue(search, waiter) ||
-			(kind != THRUM_KIND_HANDLE && is_overdue(search, task))
+	delay->certainty = thrum__why_peers_is_overdue(&search->peers, waiter) ||
+			(kind != THRUM_KIND_HANDLE &&
+				thrum__why_peers_is_overdue(&search->peers, task))
 		? THRUM__LIKELY
 		: THRUM__POSSIBLE;
 	return delay->certainty == THRUM__LIKELY ||

@@ -10,6 +10,9 @@
 #define LOOK_BACK 64      /* edges of a task that are searched, from the latest back */
 #define UNFAIR 1000000000 /* ns for which others must run before a task that was ready first */
 #define OVERTAKERS_MIN 8  /* runs by which they do so */
+#define SHORT 250000000   /* ns of a delay that ended, for which any busy machine may be to blame */
+#define DELAYS_ENOUGH 4   /* of one hog and its peers, so that the machine is not to blame */
+#define STRETCH 10        /* times as long as elsewhere, work may take on a busy machine */
 #define ENDLESS 10        /* a task that ran so many times as long as all others may never end */
 
 /* The task that had the lane during a delay, or one of those that did. */
@@ -253,6 +256,12 @@ static void add_delay(struct thrum__search *search, const struct thrum__delay *d
 		hog->task);
 	uint32_t number;
 
+	/* A thread may do much outside of its loop's tasks, as for its start. */
+	if (delay->has_run &&
+		(delay->ran - delay->ready < UNFAIR ||
+			thrum__analyse_task_is_lane(search->model, hog->task)) &&
+		(!finding || finding->count + 1 < DELAYS_ENOUGH))
+		certainty = THRUM__POSSIBLE;
 	certainty = thrum__why_certainty(search, certainty, delay->ready);
 	if (!finding)
 		finding = thrum__why_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
@@ -306,11 +315,10 @@ static bool blame_overtakers(struct thrum__search *search, const struct thrum__d
 static bool is_usual_job(const struct thrum__search *search, const struct hog *hog,
 	const struct thrum__delay *delay)
 {
-	static const char *const words[] = {"job "};
 	const struct thrum__model *model = search->model;
 	uint32_t run = model->runs.count;
 
-	if (!delay->has_run || !thrum__why_begins_with(model, delay->task, words, 1) ||
+	if (!delay->has_run || !THRUM__BEGINS_WITH(model, delay->task, "job ") ||
 		!thrum__why_are_peers(search, hog->task, delay->task))
 		return false;
 	for (int i = 0; i < RUNS_BEFORE && run-- > model->runs.first; i++) {
@@ -326,6 +334,84 @@ static bool is_usual_job(const struct thrum__search *search, const struct hog *h
 			thrum__why_are_peers(search, hog->task, THRUM__RUN(model, run, task)))
 			return true;
 	}
+	return false;
+}
+
+/* The runs of a hog and its peers, near a delay and without that one. */
+struct turns {
+	unsigned count;
+	int64_t longest;
+};
+
+static struct turns other_turns(const struct thrum__search *search, const struct hog *hog,
+	const struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t run = run_from(model, delay->ran);
+	struct turns turns = {0};
+
+	run = model->runs.count - run > RUNS_BEFORE ? run + RUNS_BEFORE : model->runs.count;
+	for (int i = 0; i < 2 * RUNS_BEFORE && run-- > model->runs.first; i++) {
+		int64_t time;
+
+		if (!thrum__model_has_row(&model->runs, run))
+			break;
+		time = THRUM__RUN(model, run, end) - THRUM__RUN(model, run, start);
+		if (THRUM__RUN(model, run, end) == THRUM__OPEN ||
+			THRUM__RUN(model, run, start) == hog->start ||
+			(THRUM__RUN(model, run, task) != hog->task &&
+				!thrum__why_are_peers(search, hog->task,
+					THRUM__RUN(model, run, task))))
+			continue;
+		turns.count++;
+		turns.longest = time > turns.longest ? time : turns.longest;
+	}
+	return turns;
+}
+
+/* Whether somebody killed the program, which went on after a delay. One that ends itself may do so for it. */
+static bool is_gone(const struct thrum__model *model)
+{
+	return model->ending == THRUM_ENDING_KILLED || model->ending == THRUM_ENDING_GONE;
+}
+
+/* Whether the machine may be to blame that one turn of the hog was long: on a busy one each may take so many
+ * times as long, and so may a delay that ended. A hog that has turn after turn isn't excused so. Where no
+ * other turn tells how long one takes, *certainty becomes “possible”. */
+static bool may_be_stretched(const struct thrum__search *search, const struct thrum__delay *delay,
+	const struct hog *hog, int *certainty)
+{
+	int64_t time = delay->ran - delay->ready;
+	struct turns turns;
+
+	if ((time >= UNFAIR && delay->has_run) || hog->runs >= OVERTAKERS_MIN)
+		return false;
+	/* A thread may do much outside of its loop's tasks, as for its start. */
+	if (delay->has_run && thrum__analyse_task_is_lane(search->model, hog->task))
+		return true;
+	turns = other_turns(search, hog, delay);
+	if (turns.count == 0 && time < UNFAIR)
+		*certainty = THRUM__POSSIBLE;
+	if (delay->has_run)
+		return turns.count > 0 || time < SHORT || is_gone(search->model);
+	return turns.count > 0 && hog->total / STRETCH < turns.longest;
+}
+
+/* Whether most of the delay was over before any task but the lane's own ran on the lane: a program that
+ * makes tasks ready while it gets started means them to run when its loop begins. */
+static bool is_start(const struct thrum__model *model, const struct thrum__delay *delay)
+{
+	const struct thrum__lane *lane = &model->lanes[delay->lane];
+
+	if (!delay->has_run || model->runs.first > 0)
+		return false;
+	for (uint32_t run = run_from(model, lane->first); run < model->runs.count; run++)
+		if (!thrum__model_has_row(&model->runs, run) ||
+			(THRUM__RUN(model, run, lane) == delay->lane &&
+				THRUM__RUN(model, run, task) != lane->task))
+			return thrum__model_has_row(&model->runs, run) &&
+				THRUM__RUN(model, run, start) >=
+				delay->ready + (delay->ran - delay->ready) / 2;
 	return false;
 }
 
@@ -346,7 +432,7 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 	if (delay->has_run && delay->ran - delay->ready < UNFAIR &&
 		thrum__why_are_peers(search, hog.task, delay->task))
 		return false;
-	if (is_usual_job(search, &hog, delay))
+	if (is_usual_job(search, &hog, delay) || may_be_stretched(search, delay, &hog, &certainty))
 		return false;
 	/* A scheduler with priorities gives one task many turns, and means it. */
 	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
@@ -358,7 +444,7 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 	}
 	/* A program may run a lane's own task also while it waits for work. */
 	if (thrum__analyse_task_is_lane(model, hog.task)) {
-		if (!is_known || delay->kind == THRUM__DELAY_ANSWER)
+		if (!is_known || delay->kind == THRUM__DELAY_ANSWER || is_start(model, delay))
 			return false;
 		if (!delay->has_run)
 			certainty = THRUM__POSSIBLE; /* it may have left its loop for good */

@@ -134,14 +134,6 @@ static bool is_alone(const struct thrum__model *model, uint32_t lane)
 	return true;
 }
 
-/* Whether a task has ended peers, and is much older than any of them became. */
-static bool is_overdue(const struct thrum__search *search, uint32_t task)
-{
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-
-	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
-}
-
 /* Whether a pending task waits for this one. */
 static bool is_awaited(const struct thrum__search *search, uint32_t task)
 {
@@ -178,7 +170,8 @@ static bool has_no_turn(const struct thrum__search *search, const struct lane *l
 		lanes[lane].start - THRUM__RUN(model, run, end) > model->end - lanes[lane].start)
 		return false;
 	/* It may be idle. */
-	if (!is_marked && !is_overdue(search, task) && !is_awaited(search, task))
+	if (!is_marked && !thrum__why_peers_is_overdue(&search->peers, task) &&
+		!is_awaited(search, task))
 		return false;
 	if (thrum__analyse_graph_waits(&search->graph, task).count > 0 &&
 		(!is_alone(model, lane) || thrum__why_peers_is_young(&search->peers, task)))

@@ -26,19 +26,13 @@ static bool is_of_lane(const struct thrum__model *model, uint32_t task, uint32_t
 		!thrum__analyse_task_is_object(model, task);
 }
 
-static bool is_handle(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER;
-}
-
 static void find_left(const struct thrum__model *model, uint32_t lane, struct handles *handles)
 {
 	THRUM__EACH_TASK (model, task) {
 		if (!is_of_lane(model, task, lane))
 			continue;
-		if (is_handle(model, task) && THRUM__TASK(model, task, end) != THRUM__OPEN &&
+		if (thrum__why_is_handle(model, task) &&
+			THRUM__TASK(model, task, end) != THRUM__OPEN &&
 			THRUM__TASK(model, task, end) > handles->end)
 			handles->end = THRUM__TASK(model, task, end);
 		if (!thrum__analyse_task_is_pending(model, task))
@@ -53,7 +47,7 @@ static void find_left(const struct thrum__model *model, uint32_t lane, struct ha
 static void find_closed(const struct thrum__model *model, uint32_t lane, struct handles *handles)
 {
 	THRUM__EACH_TASK (model, task) {
-		if (!is_of_lane(model, task, lane) || !is_handle(model, task) ||
+		if (!is_of_lane(model, task, lane) || !thrum__why_is_handle(model, task) ||
 			task == handles->left)
 			continue;
 		if (THRUM__TASK(model, task, end) < handles->end - AT_ONCE) {
@@ -72,13 +66,13 @@ static void find_closed(const struct thrum__model *model, uint32_t lane, struct 
  * let the last ones finish, and a client that stops may await its last answer. */
 static bool are_connections(const struct thrum__model *model, uint32_t left, uint32_t newer)
 {
-	static const char *const words[] = {"bufferevent", "pipe", "stream"};
 	uint32_t maker = THRUM__TASK(model, left, creator);
 
 	return thrum__why_is_lasting(model, left) ||
-		thrum__why_begins_with(model, left, words, sizeof words / sizeof *words) ||
+		THRUM__BEGINS_WITH(model, left, "bufferevent", "pipe", "stream") ||
 		(maker == THRUM__TASK(model, newer, creator) &&
-			thrum__model_has_row(&model->tasks, maker) && is_handle(model, maker));
+			thrum__model_has_row(&model->tasks, maker) &&
+			thrum__why_is_handle(model, maker));
 }
 
 /* Whether a handle had several turns. */

@@ -41,8 +41,7 @@ static bool is_bare(const struct thrum__finding *finding)
 static bool is_for_condition(const struct thrum__model *model, const struct thrum__step *step)
 {
 	return (step->kind == THRUM__STEP_WAITS_FOR || step->kind == THRUM__STEP_WAITS_IN_CYCLE) &&
-		thrum__model_has_row(&model->tasks, step->other) &&
-		THRUM__TASK(model, step->other, kind) == THRUM_KIND_CONDITION;
+		thrum__why_is_condition(model, step->other);
 }
 
 /* Whether a run hasn't ended, but is held up by a wait that the finding tells and that is new to its task. */
@@ -72,15 +71,10 @@ static bool find(struct thrum__odd_search *search, const struct thrum__step *ste
 /* Adds a step at an index. */
 static void add_step(struct thrum__finding *finding, unsigned at, const struct thrum__odd *odd)
 {
-	memmove(&finding->steps[at + 1], &finding->steps[at],
-		(finding->step_count - at) * sizeof *finding->steps);
-	finding->steps[at] = (struct thrum__step){.kind = THRUM__STEP_LEAVES_OUT,
-		.task = odd->task[0],
-		.other = odd->on,
-		.time = odd->time[0],
-		.edge = THRUM__NONE,
-		.more = odd->with};
-	finding->step_count++;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LEAVES_OUT, odd->task[0],
+				    odd->on, odd->time[0], THRUM__NONE),
+		odd->with);
+	thrum__why_move_last(finding, at);
 }
 
 /* ---- A short way ---------------------------------------------------------------------------- */

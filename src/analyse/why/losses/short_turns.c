@@ -89,12 +89,6 @@ static void note_lock(struct places *places, struct seen *seen, int number, uint
 	}
 }
 
-static bool is_condition(const struct thrum__model *model, uint32_t task)
-{
-	return thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, kind) == THRUM_KIND_CONDITION;
-}
-
 static void look_at(struct places *places, const struct thrum__model *model, uint32_t thread,
 	uint32_t lock)
 {
@@ -105,7 +99,7 @@ static void look_at(struct places *places, const struct thrum__model *model, uin
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
-		seen.waits |= kind == THRUM__EDGE_WAIT && is_condition(model, to);
+		seen.waits |= kind == THRUM__EDGE_WAIT && thrum__why_is_condition(model, to);
 		if (kind == THRUM__EDGE_LOCK && to == lock)
 			note_lock(places, &seen, thrum__model_edge_place(model, edge), edge);
 		if (places->are_more)

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/parts.h"
+#include "analyse/why/losses/rest.h"
 
 #define SIGNALS_MIN 4     /* so many signals by callbacks show that the loop serves the object */
 #define SIGNALS_BACK 8192 /* edges of the object that are searched, from the latest back */
@@ -47,16 +47,6 @@ static bool is_callback(const struct thrum__model *model, uint32_t task)
 
 /* ---- The program rests ---------------------------------------------------------------------- */
 
-/* Whether each thread waits: nobody is at work. */
-static bool are_all_waiting(const struct thrum__model *model)
-{
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (thrum__analyse_task_is_pending(model, model->lanes[i].task) &&
-			model->lanes[i].suspended == THRUM__NONE)
-			return false;
-	return true;
-}
-
 /* Whether a timer is due that didn't come since. */
 static bool may_come(const struct thrum__model *model, uint32_t timer)
 {
@@ -68,39 +58,13 @@ static bool may_come(const struct thrum__model *model, uint32_t timer)
 			THRUM__RUN(model, run, start) >= due);
 }
 
-/* Whether something may still come by itself: a timer, or the end of a request. */
-static bool is_under_way(const struct thrum__model *model)
+static bool is_timer_left(const struct thrum__model *model)
 {
 	THRUM__EACH_TASK (model, task)
-		if (thrum__analyse_task_is_pending(model, task) &&
-			(THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST ||
-				(THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
-					may_come(model, task))))
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			thrum__analyse_task_is_pending(model, task) && may_come(model, task))
 			return true;
 	return false;
-}
-
-/* Whether anybody outside may say something: somebody did, or a handle waits for that. A connection of which
- * the program has the other side is no such handle, nor are the places where these begin. */
-static bool has_outside(const struct thrum__model *model)
-{
-	static const char *const own[] = {"async", "accept", "listen", "read", "receive", "tcp",
-		"udp", "pipe"};
-
-	return thrum__why_heard_outside(model) ||
-		thrum__why_awaits_outside(model, own, sizeof own / sizeof *own, false);
-}
-
-static bool is_at_rest(const struct thrum__model *model)
-{
-	struct thrum__search search = {.model = model};
-
-	if (model->gaps.count > 0 || model->is_cut || model->damaged > 0 || model->is_joined)
-		return false;
-	thrum__why_find_silence(&search);
-	/* It need not be silent: threads may tell late that they wait. */
-	return search.is_still && are_all_waiting(model) && !is_under_way(model) &&
-		!has_outside(model);
 }
 
 /* ---- The wait ------------------------------------------------------------------------------- */
@@ -110,11 +74,9 @@ static uint32_t loop_of_signals(const struct thrum__model *model, uint32_t on)
 {
 	uint32_t edge = THRUM__TASK(model, on, edge_in), lane = THRUM__NONE, count = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, SIGNALS_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_in, SIGNALS_BACK, THRUM__EDGE_SIGNAL) {
 		uint32_t from = THRUM__EDGE(model, edge, from), by;
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
 		by = is_callback(model, from) ? thrum__why_last_lane(model, from) : THRUM__NONE;
 		if (by == THRUM__NONE || (count++ > 0 && by != lane))
 			return THRUM__NONE;
@@ -215,7 +177,6 @@ static uint32_t last_question(const struct thrum__model *model, const struct wai
  * requests may fail as there is no more to do. Else NONE. */
 static uint32_t failed_since(const struct thrum__model *model, uint32_t lane, int64_t since)
 {
-	static const char *const words[] = {"connect "};
 	uint32_t found = THRUM__NONE;
 
 	for (uint32_t task =
@@ -225,7 +186,7 @@ static uint32_t failed_since(const struct thrum__model *model, uint32_t lane, in
 			thrum__why_last_lane(model, task) == lane)
 			found = task;
 	return found != THRUM__NONE && THRUM__TASK(model, found, state) == THRUM__STATE_FAILED &&
-			thrum__why_begins_with(model, found, words, 1)
+			THRUM__BEGINS_WITH(model, found, "connect ")
 		? found
 		: THRUM__NONE;
 }
@@ -384,7 +345,6 @@ static void add_finding(struct thrum__odd_search *search, struct thrum__findings
 static void explain(struct thrum__odd_search *search, struct thrum__finding *finding)
 {
 	struct thrum__step waits = finding->steps[0];
-	struct thrum__finding cause = {.step_count = 0};
 	uint32_t lane;
 	struct wait wait;
 
@@ -392,17 +352,21 @@ static void explain(struct thrum__odd_search *search, struct thrum__finding *fin
 		return;
 	lane = lane_of_thread(search->model, waits.task);
 	if (lane == THRUM__NONE || !find_wait(search->model, lane, &wait) ||
-		wait.task != waits.task || !find_loss(search, &wait, &cause))
+		wait.task != waits.task || !find_loss(search, &wait, finding))
 		return;
-	for (unsigned i = 0; i < cause.step_count; i++)
-		finding->steps[i] = cause.steps[i];
-	finding->steps[cause.step_count] = waits;
-	finding->step_count = cause.step_count + 1;
+	/* The cause comes before the wait. */
+	for (unsigned i = 1; i < finding->step_count; i++)
+		thrum__why_move_last(finding, 0);
 }
 
 void thrum__why_add_slots(struct thrum__odd_search *search, struct thrum__findings *findings)
 {
-	if (!is_at_rest(search->model))
+	struct thrum__search state = {.model = search->model};
+
+	thrum__why_find_silence(&state);
+	/* It need not be silent: threads may tell late that they wait. */
+	if (!state.is_still || !thrum__why_is_at_rest(search->model) ||
+		is_timer_left(search->model))
 		return;
 	if (findings->count == 0)
 		add_finding(search, findings);

@@ -2,15 +2,16 @@
 /*
  * Tells in which way a task differs from those like it, if it waits for nothing and nothing else is known of
  * it. Each success of another task ended one of those, and each failure none, though one was pending. Or a
- * task of some kind was there in the lives of the others, and there is none in the life of this one. Or a
- * timer, which called back again and again, comes no more.
+ * task of some kind was there in the lives of the others, and there is none in the life of this one. Or
+ * others were ended several at once, and this one was left out. Or a timer, which called back again and
+ * again, comes no more.
+ *
+ * If others wait for an object, its signals are such ends: who ended before, in the same turn of a loop, gave
+ * back a permit or counted itself.
  */
-#include "analyse/why/blame/blame.h"
-
-#include <string.h>
+#include "analyse/why/losses/likes.h"
 
 #define LIKE_MIN 4    /* so many that ended show how such tasks end */
-#define LIKE_MOST 32  /* the latest of them */
 #define CAUSES_MIN 3  /* so many of them a task of a kind must have led to */
 #define READS_BACK 4  /* results that were handed on before one was ended */
 #define EDGES_BACK 16 /* of a task, from the latest back */
@@ -20,41 +21,6 @@
 #define FEW 8         /* one of so many may be an exception, */
 #define TIMES 10      /* so many times as long, no timer came */
 #define SOME 4        /* or one of so many may have come to its end in another way */
-
-/* One that is like the leaf and was resolved. */
-struct like {
-	uint32_t task, by; /* by: its last edge, by which it was resolved */
-	int64_t from, until;
-};
-
-/* The tasks like a leaf. */
-struct likes {
-	struct thrum__search *search;
-	uint32_t leaf, count;
-	struct like all[LIKE_MOST]; /* the latest first */
-};
-
-static void find_likes(struct likes *likes)
-{
-	struct thrum__search *search = likes->search;
-	const struct thrum__model *model = search->model;
-
-	for (uint32_t at = model->tasks.count;
-		at-- > model->tasks.first && likes->count < LIKE_MOST && search->budget > 0;
-		search->budget--) {
-		uint32_t by;
-
-		if (!thrum__model_has_row(&model->tasks, at) || at == likes->leaf ||
-			THRUM__TASK(model, at, state) != THRUM__STATE_RESOLVED ||
-			!thrum__why_is_alike(search, likes->leaf, at))
-			continue;
-		by = thrum__why_edge_to(model, at, THRUM__EDGE_RESOLVE);
-		if (by == THRUM__NONE || THRUM__EDGE(model, by, from) == at)
-			continue;
-		likes->all[likes->count++] = (struct like){at, by, THRUM__TASK(model, at, created),
-			THRUM__TASK(model, at, end)};
-	}
-}
 
 /* ---- Failures that end none ------------------------------------------------------------------ */
 
@@ -72,10 +38,12 @@ static uint32_t read_before(const struct thrum__model *model, uint32_t task, int
 
 /* The task with a name whose end led to that of another one: who ended it had read its result. Or else who
  * ended it. NONE: that isn't known, or was a thread. */
-static uint32_t source_of(const struct thrum__model *model, const struct like *like)
+static uint32_t source_of(const struct thrum__model *model, const struct thrum__like *like)
 {
 	uint32_t ender = thrum__why_actor(model, like->by), task = ender;
 
+	if (THRUM__EDGE(model, like->by, kind) == THRUM__EDGE_SIGNAL)
+		return *thrum__model_task_name(model, like->task, NULL) ? like->task : THRUM__NONE;
 	for (int i = 0; i < READS_BACK && task != THRUM__NONE; i++) {
 		task = read_before(model, task, like->until);
 		if (task != THRUM__NONE && *thrum__model_task_name(model, task, NULL))
@@ -94,7 +62,7 @@ static bool are_of_a_kind(const struct thrum__model *model, uint32_t a, uint32_t
 }
 
 /* Whether one like the leaf, or the leaf, was pending at a time and stayed so. */
-static bool was_pending(const struct likes *likes, int64_t time)
+static bool was_pending(const struct thrum__likes *likes, int64_t time)
 {
 	for (uint32_t i = 0; i < likes->count; i++)
 		if (likes->all[i].from < time && likes->all[i].until > time)
@@ -104,10 +72,10 @@ static bool was_pending(const struct likes *likes, int64_t time)
 
 /* The latest task that failed and ended none, while nearly all of its kind that were resolved ended one.
  * If none failed, the only one that was resolved and ended none: what it brought went elsewhere. */
-static uint32_t other_way(struct likes *likes)
+static uint32_t other_way(struct thrum__likes *likes)
 {
 	const struct thrum__model *model = likes->search->model;
-	uint32_t sources[LIKE_MOST], count = 0, others = 0;
+	uint32_t sources[THRUM__LIKES_MOST], count = 0, others = 0;
 	uint32_t failed = THRUM__NONE, other = THRUM__NONE;
 	int64_t since = model->end;
 
@@ -127,9 +95,8 @@ static uint32_t other_way(struct likes *likes)
 		int state = THRUM__TASK(model, at, state);
 		uint32_t i = 0;
 
-		if (likes->search->budget == 0)
+		if (!thrum__why_spend(likes->search, 1))
 			return THRUM__NONE;
-		likes->search->budget--;
 		while (i < count && sources[i] != at)
 			i++;
 		if (i < count || state == THRUM__STATE_PENDING || state == THRUM__STATE_BECAME ||
@@ -187,8 +154,9 @@ static bool is_work(const struct thrum__model *model, uint32_t task)
 }
 
 /* Calls note for each task that does something, and whose life has a part in that of a task. */
-static void look_at_life(const struct likes *likes, uint32_t task, int64_t from, int64_t until,
-	struct groups *groups, void (*note)(const struct likes *, struct groups *, uint32_t))
+static void look_at_life(const struct thrum__likes *likes, uint32_t task, int64_t from,
+	int64_t until, struct groups *groups,
+	void (*note)(const struct thrum__likes *, struct groups *, uint32_t))
 {
 	const struct thrum__model *model = likes->search->model;
 	uint32_t at = task > BEFORE ? task - BEFORE : 0;
@@ -207,7 +175,7 @@ static void look_at_life(const struct likes *likes, uint32_t task, int64_t from,
 }
 
 /* `count` is the index of the life, + 1. */
-static void note_like(const struct likes *likes, struct groups *groups, uint32_t task)
+static void note_like(const struct thrum__likes *likes, struct groups *groups, uint32_t task)
 {
 	const struct thrum__model *model = likes->search->model;
 	uint32_t life = likes->count;
@@ -224,7 +192,7 @@ static void note_like(const struct likes *likes, struct groups *groups, uint32_t
 }
 
 /* A task that began before the leaf, and has ended, is of no use to that. */
-static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t task)
+static void note_leaf(const struct thrum__likes *likes, struct groups *groups, uint32_t task)
 {
 	const struct thrum__model *model = likes->search->model;
 	struct group *group = group_of(groups, thrum__why_peers_key(&likes->search->peers, task),
@@ -238,7 +206,8 @@ static void note_leaf(const struct likes *likes, struct groups *groups, uint32_t
 
 /* Counts the tasks that led to the end of one: who ended it, what that had read or by whom it was made,
  * and so on. */
-static void count_causes(const struct likes *likes, const struct like *like, struct groups *groups)
+static void count_causes(const struct thrum__likes *likes, const struct thrum__like *like,
+	struct groups *groups)
 {
 	const struct thrum__model *model = likes->search->model;
 	uint32_t task = thrum__why_actor(model, like->by);
@@ -261,7 +230,7 @@ static void count_causes(const struct likes *likes, const struct like *like, str
 
 /* The latest of the tasks of a kind that was there in each life but that of the leaf: of those that led to
  * ends, the first that came in these lives. NONE: there is none. */
-static uint32_t missing_step(struct likes *likes)
+static uint32_t missing_step(struct thrum__likes *likes)
 {
 	const struct thrum__model *model = likes->search->model;
 	struct groups groups = {.count = 0};
@@ -269,7 +238,7 @@ static uint32_t missing_step(struct likes *likes)
 	uint32_t count = likes->count;
 
 	for (likes->count = 1; likes->count <= count; likes->count++) {
-		const struct like *like = &likes->all[likes->count - 1];
+		const struct thrum__like *like = &likes->all[likes->count - 1];
 
 		look_at_life(likes, like->task, like->from, like->until, &groups, note_like);
 		count_causes(likes, like, &groups);
@@ -287,22 +256,36 @@ static uint32_t missing_step(struct likes *likes)
 	return found ? found->sample : THRUM__NONE;
 }
 
-/* ---- Timers that come no more ---------------------------------------------------------------- */
+/* ---- Batches that leave one out ---------------------------------------------------------------- */
 
-/* Whether a task waited for a timer. Else it calls the program back. */
-static bool was_awaited(const struct thrum__model *model, uint32_t timer)
+/* The task that ended the one made before the leaf, while that was pending, and has ended, if the others
+ * were ended in batches: by the task that ended the one made next. NONE: there is none. */
+static uint32_t batch_before(const struct thrum__likes *likes)
 {
-	uint32_t edge = THRUM__TASK(model, timer, edge_in);
+	const struct thrum__model *model = likes->search->model;
+	uint32_t pairs = 0, found = THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			return true;
-	return false;
+	for (uint32_t i = likes->count; i-- > 0;) {
+		const struct thrum__like *like = &likes->all[i];
+		uint32_t by = thrum__why_actor(model, like->by);
+
+		pairs += i > 0 && by == thrum__why_actor(model, like[-1].by);
+		if (like->task < likes->leaf)
+			found = like->until > THRUM__TASK(model, likes->leaf, created)
+				? by
+				: THRUM__NONE;
+	}
+	return found != THRUM__NONE && pairs * 3 >= likes->count &&
+			!thrum__analyse_task_is_pending(model, found)
+		? found
+		: THRUM__NONE;
 }
+
+/* ---- Timers that come no more ---------------------------------------------------------------- */
 
 /* The latest timer that called back, if its like did so again and again, and none came for far longer than
  * the last of them took together; else NONE. */
-static uint32_t last_tick(struct likes *likes)
+static uint32_t last_tick(struct thrum__likes *likes)
 {
 	struct thrum__search *search = likes->search;
 	const struct thrum__model *model = search->model;
@@ -312,8 +295,9 @@ static uint32_t last_tick(struct likes *likes)
 		const struct thrum__peer *peer;
 
 		if (!thrum__model_has_row(&model->tasks, at) ||
-			THRUM__TASK(model, at, kind) != THRUM_KIND_TIMER || was_awaited(model, at))
-			continue;
+			THRUM__TASK(model, at, kind) != THRUM_KIND_TIMER ||
+			thrum__why_edge_to(model, at, THRUM__EDGE_WAIT) != THRUM__NONE)
+			continue; /* if a task waited for it, it doesn't call the program back */
 		peer = thrum__why_peers_of(&search->peers, at);
 		return peer && peer->ended > THRUM__LATEST && peer->pending == 0 &&
 				THRUM__TASK(model, at, state) == THRUM__STATE_RESOLVED &&
@@ -327,7 +311,8 @@ static uint32_t last_tick(struct likes *likes)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/* The task that a finding can only say to be pending, and that the program itself has to end; or NONE. */
+/* The task or object that a finding can only say to be pending, and that the program itself has to end; or
+ * NONE. */
 static uint32_t leaf_of(const struct thrum__model *model, const struct thrum__finding *finding)
 {
 	const struct thrum__step *step = &finding->steps[0];
@@ -336,7 +321,7 @@ static uint32_t leaf_of(const struct thrum__model *model, const struct thrum__fi
 	return (step->kind == THRUM__STEP_WAITS_FOR || step->kind == THRUM__STEP_NEVER_RESOLVED) &&
 			finding->step_count < THRUM__STEPS_MAX &&
 			thrum__analyse_task_is_pending(model, leaf) &&
-			!thrum__analyse_task_is_object(model, leaf) &&
+			THRUM__TASK(model, leaf, kind) != THRUM_KIND_LOCK &&
 			!thrum__analyse_task_is_lane(model, leaf) &&
 			!thrum__why_is_outside(model, leaf)
 		? leaf
@@ -347,47 +332,43 @@ static uint32_t leaf_of(const struct thrum__model *model, const struct thrum__fi
 static void tell(struct thrum__finding *finding, const struct thrum__model *model, int kind,
 	uint32_t task, uint32_t other)
 {
-	struct thrum__finding first = {.step_count = 0};
-
 	if (kind == THRUM__STEP_NOT_AGAIN)
-		thrum__why_add_again(&first, model, task, other, 1);
+		thrum__why_add_again(finding, model, task, other, 1);
 	else
-		thrum__why_add_blame(&first, model, &(struct thrum__why_blame){kind, task, other});
-	memmove(&finding->steps[1], &finding->steps[0],
-		finding->step_count * sizeof *finding->steps);
-	finding->steps[0] = first.steps[0];
-	finding->step_count++;
+		thrum__why_add_blame(finding, model, &(struct thrum__why_blame){kind, task, other});
+	thrum__why_move_last(finding, 0);
 }
 
-/* The kind of step that tells of a task which ended in another way. */
-static int kind_of(const struct thrum__model *model, uint32_t task)
-{
-	switch (THRUM__TASK(model, task, state)) {
-	case THRUM__STATE_FAILED: return THRUM__STEP_FAILED;
-	case THRUM__STATE_CANCELLED: return THRUM__STEP_CANCELLED;
-	default: return THRUM__STEP_ENDS_WITHOUT;
-	}
-}
-
-static void add_way(struct likes *likes, struct thrum__finding *finding)
+static void add_way(struct thrum__likes *likes, struct thrum__finding *finding)
 {
 	const struct thrum__model *model = likes->search->model;
+	bool is_object = thrum__analyse_task_is_object(model, likes->leaf);
 	uint32_t task;
 
-	find_likes(likes);
+	thrum__why_find_likes(likes);
 	task = likes->count < LIKE_MIN ? THRUM__NONE : other_way(likes);
 	if (task != THRUM__NONE) {
-		tell(finding, model, kind_of(model, task), task, likes->leaf);
+		tell(finding, model, thrum__why_blame_ended(model, task, likes->leaf).kind, task,
+			likes->leaf);
 		return;
 	}
+	if (is_object)
+		return;
 	task = likes->count < LIKE_MIN ? THRUM__NONE : missing_step(likes);
 	if (task != THRUM__NONE) {
 		tell(finding, model, THRUM__STEP_NOT_STARTED, likes->leaf, task);
 		return;
 	}
+	task = likes->count < LIKE_MIN ? THRUM__NONE : batch_before(likes);
+	if (task != THRUM__NONE) {
+		tell(finding, model, THRUM__STEP_ENDS_WITHOUT, task, likes->leaf);
+		return;
+	}
 	task = last_tick(likes);
 	if (task != THRUM__NONE)
 		tell(finding, model, THRUM__STEP_NOT_AGAIN, task, likes->leaf);
+	else
+		thrum__why_add_no_answer(likes, finding);
 }
 
 void thrum__why_add_ways(struct thrum__search *search)
@@ -398,7 +379,7 @@ void thrum__why_add_ways(struct thrum__search *search)
 		return;
 	for (uint32_t i = 0; i < search->findings->count; i++) {
 		struct thrum__finding *finding = &search->findings->findings[i];
-		struct likes likes = {.search = search, .leaf = leaf_of(model, finding)};
+		struct thrum__likes likes = {.search = search, .leaf = leaf_of(model, finding)};
 
 		if (likes.leaf != THRUM__NONE)
 			add_way(&likes, finding);

@@ -29,9 +29,8 @@ static bool read_series(struct thrum__search *search, const struct thrum__why_se
 	THRUM__EACH_TASK (model, i) {
 		int64_t between;
 
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		if (thrum__why_peers_key(&search->peers, i) != key)
 			continue;
 		if (thrum__analyse_task_is_pending(model, i) ||

@@ -41,10 +41,8 @@ static bool may_end(const struct thrum__model *model, uint32_t task)
 
 bool thrum__why_is_lasting(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
-		"subscri", "listen", "worker", "idle", "stream", "loop"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words) ||
+	return THRUM__BEGINS_WITH(model, task, "conn", "client", "session", "socket", "peer",
+		       "watch", "subscri", "listen", "worker", "idle", "stream", "loop") ||
 		thrum__why_is_inbound(model, task);
 }
 
@@ -240,13 +238,13 @@ static bool are_replaced(const struct thrum__search *search,
 	return false;
 }
 
-/* Whether nothing can happen any more, and all that could serve an object wait for it themselves. */
+/* Whether all that could serve an object wait for it themselves. */
 static bool serves_itself(const struct thrum__search *search, uint32_t object,
 	const struct thrum__why_servers *servers)
 {
 	unsigned first;
 
-	return search->is_dead && servers->is_whole && servers->pending > 0 &&
+	return servers->is_whole && servers->pending > 0 &&
 		thrum__why_able_servers(search, object, servers, &first) == 0;
 }
 
@@ -257,6 +255,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
+	struct thrum__why_unreplied unreplied;
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
@@ -267,12 +266,19 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (thrum__why_voice_for(model, path) != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
-	if (serves_itself(search, path->leaf, &servers))
-		return THRUM__EVIDENCE_STRONG;
+	if (serves_itself(search, path->leaf, &servers)) {
+		if (search->is_dead)
+			return THRUM__EVIDENCE_STRONG;
+		/* Others do nothing for them but look how things stand. */
+		if (servers.pending > 1 && !is_idle_worker(search, path) &&
+			thrum__why_all_look(search, last->task, last->wait.since))
+			return THRUM__EVIDENCE_WEAK;
+	}
 	if (thrum__why_lacks_room(search, path, &servers) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
-		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE)
+		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||
+		thrum__why_no_pair_reply(search, last, &unreplied))
 		return THRUM__EVIDENCE_WEAK;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
@@ -303,6 +309,13 @@ static bool is_idle_semaphore(const struct thrum__model *model, const struct thr
 	return path->length == 1 && THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE &&
 		lock->count == 0 && lock->last < 0 && lock->released == 0 && lock->strange == 0 &&
 		!lock->is_cut;
+}
+
+/* Whether nobody has a permit of a semaphore, and some who had none posted it: it counts events. */
+static bool is_counter(const struct thrum__model *model, const struct thrum__analyse_lock *lock)
+{
+	return THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE && lock->count == 0 &&
+		lock->strange > 0;
 }
 
 /* Whether a thread's loop began to wait for work between two times. */
@@ -383,7 +396,7 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 
 		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
 			(lock->count == 0 && model->end - lock->last < WAIT_MIN) ||
-			is_idle_semaphore(model, path, lock) ||
+			is_idle_semaphore(model, path, lock) || is_counter(model, lock) ||
 			(wait->next == THRUM__NONE && may_be_released(search, lock)) ||
 			(i + 1 < path->length && !thrum__why_is_lock(search, wait->on)))
 			continue;
@@ -560,13 +573,12 @@ static bool is_bound(const struct thrum__search *search, const struct thrum__why
 /* Whether a thread is blocked in a call that asks another machine, and gets no answer for long. */
 static bool is_unanswered_call(const struct thrum__model *model, const struct thrum__why_path *path)
 {
-	static const char *const words[] = {"connect to ", "look up "};
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	return last && THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
 		thrum__analyse_task_is_lane(model, last->task) &&
 		model->end - last->wait.since >= THRUM__SOON_OUTSIDE &&
-		thrum__why_begins_with(model, path->leaf, words, sizeof words / sizeof *words);
+		THRUM__BEGINS_WITH(model, path->leaf, "connect to ", "look up ");
 }
 
 /* Whether it is known that the leaf never comes, however young the wait for it is. */
@@ -652,6 +664,8 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
 		return path->is_closed ? THRUM__EVIDENCE_WEAK : THRUM__EVIDENCE_STRONG;
+	if (thrum__why_covers_loop(model, path->leaf))
+		return THRUM__EVIDENCE_STRONG;
 	lost = thrum__why_lost_of(search, path);
 	if (lost)
 		return lost->wait == THRUM__NONE ? THRUM__EVIDENCE_STRONG : THRUM__EVIDENCE_WEAK;

@@ -3,9 +3,13 @@
  * Tells whether a thread only looks now and then how things stand: it sleeps again and again, and has done
  * nothing for others since a wait began.
  */
+#include <string.h>
+
 #include "analyse/why/stuck/stuck.h"
 
-#define TURNS_MIN 10 /* sleeps since then */
+#define TURNS_MIN 10       /* sleeps since then */
+#define SEEN_FOR 500000000 /* ns for which an adapter saw that a thread only sleeps */
+#define LONG 1000000000    /* ns; in less time nobody knows whether a thread does nothing else */
 
 /* Whether an edge of a thread does nothing for others. */
 static bool is_idle_act(const struct thrum__model *model, uint32_t edge)
@@ -31,9 +35,8 @@ static bool has_made(struct thrum__search *search, uint32_t thread, int64_t sinc
 	uint32_t task = thrum__analyse_next_task(model, thrum__analyse_task_from(model, since));
 
 	for (; task < model->tasks.count; task = thrum__analyse_next_task(model, task + 1)) {
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			return true;
-		search->budget--;
 		if (THRUM__TASK(model, task, creator) == thread &&
 			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER)
 			return true;
@@ -47,8 +50,7 @@ static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, thread, edge_out), turns = 0;
 
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, UINT32_MAX) {
 		if (THRUM__EDGE(model, edge, time) < since)
 			return turns;
 		if (search->budget == 0 || !is_idle_act(model, edge))
@@ -70,13 +72,93 @@ static bool only_looks(struct thrum__search *search, const struct thrum__lane *l
 		count_turns(search, thread, since) >= TURNS_MIN && !has_made(search, thread, since);
 }
 
-/* Whether a lane is one of GLib's own threads, which wake others and run nothing of the program. */
-static bool is_of_glib(const struct thrum__model *model, const struct thrum__lane *lane)
+/* Whether a task stands for something that an adapter missed, as it looked: nobody runs it. For ends that are
+ * left open other threads count only while they do nothing for long. */
+static bool is_missing(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const own[] = {"gmain", "gdbus"};
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_TASK &&
+		THRUM__TASK(model, task, run) == THRUM__NONE &&
+		THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
+		!THRUM__BEGINS_WITH(model, task, "writing end of", "reading end of",
+			"other end of");
+}
+
+/* Whether the latest act of a thread, the sleep that goes on, came before a time. */
+static bool has_slept_since(const struct thrum__model *model, uint32_t thread, int64_t since)
+{
+	uint32_t edge = THRUM__TASK(model, thread, edge_out);
+
+	return thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) < since;
+}
+
+int thrum__why_beside(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t own = THRUM__TASK(model, task, lane);
+	int64_t since = THRUM__TASK(model, task, created) - SEEN_FOR;
+	int found = THRUM__BESIDE_NONE;
+
+	if (!is_missing(model, task) || own >= model->lane_count)
+		return found;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+
+		if (i == own || lane->process != model->lanes[own].process ||
+			!thrum__analyse_task_is_pending(model, thread) ||
+			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
+				THRUM__REASON_BLOCKED_FOR_A_TIME))
+			continue;
+		if (!has_slept_since(model, thread, since) &&
+			(count_turns(search, thread, since) == 0 ||
+				has_made(search, thread, since)))
+			return THRUM__BESIDE_ACTS;
+		found = THRUM__BESIDE_SLEEPS;
+	}
+	return found;
+}
+
+/* Whether a loop waits for work that only threads of the program can give it, by waking it; so the adapters
+ * say. Or the lane is one of GLib's own threads, which wake others and run nothing of the program. */
+static bool is_loop_at_rest(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	static const char *const own[] = {"gmain", "gdbus"}, *const wakes[] = {"eventfd "};
+	uint32_t edge = thrum__model_last_edge(model, thrum__why_task_of_lane(lane));
 
 	return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_WORK) &&
-		thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own);
+		(thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own) ||
+			(thrum__model_has_row(&model->edges, edge) &&
+				THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+				thrum__why_begins_with(model, THRUM__EDGE(model, edge, to), wakes,
+					1)));
+}
+
+/* Whether the latest sleeps of a thread were all asked for the same time, or were waits for the same object:
+ * one that waits longer each time has not come round. */
+static bool are_rounds_alike(const struct thrum__model *model, uint32_t thread)
+{
+	uint32_t edge = THRUM__TASK(model, thread, edge_out), first = THRUM__NONE, turns = 0;
+
+	THRUM__EDGES_OF (model, edge, prev_out, UINT32_MAX, THRUM__EDGE_WAIT) {
+		uint32_t on = THRUM__EDGE(model, edge, to);
+
+		if (turns++ == TURNS_MIN)
+			return true;
+		if (!thrum__model_has_row(&model->tasks, on))
+			return false;
+		first = first == THRUM__NONE ? on : first;
+		if (strcmp(thrum__model_task_name(model, on, NULL),
+			    thrum__model_task_name(model, first, NULL)) != 0)
+			return false;
+	}
+	return turns >= TURNS_MIN;
+}
+
+bool thrum__why_ticks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)
+{
+	return search->model->end - since >= LONG && only_looks(search, lane, since) &&
+		are_rounds_alike(search->model,
+			thrum__why_heir_of(search->model, thrum__why_task_of_lane(lane)));
 }
 
 bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t since)
@@ -91,7 +173,7 @@ bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t si
 			thrum__analyse_task_is_pending(model, lane->task) &&
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED) &&
-			!is_of_glib(model, lane) && !only_looks(search, lane, since))
+			!is_loop_at_rest(model, lane) && !only_looks(search, lane, since))
 			return false;
 	}
 	return own < model->lane_count;

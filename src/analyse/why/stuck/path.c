@@ -184,8 +184,7 @@ static uint32_t usual_ender(struct thrum__search *search, uint32_t task)
 	ender = thrum__why_steady_ender(search, task);
 	if (ender != THRUM__NONE || !peer || !thrum__model_has_row(&model->tasks, peer->sample))
 		return ender;
-	ender = thrum__why_actor(model,
-		thrum__why_edge_to(model, peer->sample, THRUM__EDGE_RESOLVE));
+	ender = thrum__why_actor_to(model, peer->sample, THRUM__EDGE_RESOLVE);
 	return ender == maker ? ender : THRUM__NONE;
 }
 
@@ -286,6 +285,45 @@ static bool is_mutual(struct thrum__search *search, uint32_t object, uint32_t wa
 		: thrum__why_waits_on(model, others.task[0], object) == 1;
 }
 
+/* Whether a task waits for room in a stream or mailbox, as one that put something there: itself, or by a task
+ * of its own for the wait. Sets *object. */
+static bool wants_room(const struct thrum__search *search, uint32_t task, uint32_t *object)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits;
+
+	if (!blocked_waits(search, task, THRUM__NONE, &waits))
+		return false;
+	*object = waits.waits[0].on;
+	if (THRUM__TASK(model, *object, kind) != THRUM_KIND_WAIT)
+		return thrum__why_is_writer(model, *object, task);
+	task = *object;
+	if (!blocked_waits(search, task, THRUM__NONE, &waits))
+		return false;
+	*object = waits.waits[0].on;
+	return thrum__why_is_writer(model, *object, task);
+}
+
+/* Whether a waiter wants room in an object, and all that take from there want room in one other: they aren't
+ * idle. */
+static bool is_full_behind(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+	const struct thrum__why_servers *servers)
+{
+	uint32_t other = THRUM__NONE, on;
+
+	if (!thrum__why_is_writer(search->model, object, waiter))
+		return false;
+	for (unsigned i = 0; i < servers->count; i++) {
+		if (!thrum__analyse_task_is_pending(search->model, servers->task[i]))
+			continue;
+		if (!wants_room(search, servers->task[i], &on) || on == object ||
+			(other != THRUM__NONE && on != other))
+			return false;
+		other = on;
+	}
+	return other != THRUM__NONE;
+}
+
 /* The lane of a thread's own task, or of a handle or timer that its loop runs; or NONE. */
 static uint32_t carrier_of(const struct thrum__model *model, uint32_t task)
 {
@@ -347,30 +385,57 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 	unsigned i = 0, able, closing;
 	bool is_closed = false;
 
-	if (waiter == THRUM__NONE || thrum__why_is_lock(search, object))
+	if (waiter == THRUM__NONE || thrum__why_is_lock(search, object) ||
+		thrum__why_lapsed(model, object) != THRUM__NONE)
 		return false;
 	if (thrum__why_is_barrier(model, object))
 		return absent_wait(search, object, waiter, &link->wait);
 	thrum__why_servers_of(model, object, waiter, &servers);
+	if (servers.count == 0 && !thrum__why_find_successor(search, object, waiter, &servers))
+		return false;
 	able = servers.is_whole ? thrum__why_able_servers(search, object, &servers, &i) : 0;
 	if (able == 0)
 		return false;
 	closing = closing_server(search, object, &servers, &is_closed);
 	if (closing < servers.count)
 		i = closing;
-	else if (able > 1 && !is_mutual(search, object, waiter, &servers))
+	else if (able > 1 && !is_mutual(search, object, waiter, &servers) &&
+		!is_full_behind(search, object, waiter, &servers))
 		return false;
 	if (!blocked_waits(search, servers.task[i], waiter, &waits) &&
 		(thrum__analyse_task_is_lane(model, servers.task[i]) || waits.count > 0 ||
 			keeper_of(search, servers.task[i]) == THRUM__NONE))
 		return false;
 	path->is_closed |= is_closed && closing < servers.count;
+	path->is_guessed |= servers.edge[i] == THRUM__NONE;
 	link->also = able - 1;
 	link->wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],
 		.edge = servers.edge[i],
-		.since = THRUM__EDGE(model, servers.edge[i], time)};
+		.since = servers.edge[i] == THRUM__NONE
+			? THRUM__TASK(model, object, created)
+			: THRUM__EDGE(model, servers.edge[i], time)};
 	return true;
+}
+
+/* Whether a thread sleeps on in its wait for a condition, though that was signalled since a task is
+ * there: the signal came too early, or woke another one. */
+static bool sleeps_on(const struct thrum__search *search, uint32_t thread,
+	const struct thrum__analyse_wait *wait, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_wake wake;
+	uint32_t signal;
+
+	if (THRUM__TASK(model, wait->on, kind) != THRUM_KIND_CONDITION ||
+		*thrum__cause(search, thread) != THRUM__NONE)
+		return false;
+	signal = thrum__why_lost_signal(model, wait->on, thread, wait->since);
+	if (signal == THRUM__NONE &&
+		thrum__why_single_wake(search, wait->on, thread, wait->since, &wake))
+		signal = wake.signal;
+	return signal != THRUM__NONE &&
+		THRUM__EDGE(model, signal, time) >= THRUM__TASK(model, task, created);
 }
 
 /* The task that always ended those like this one, if it hangs itself: it isn't idle, and doesn't just
@@ -381,13 +446,14 @@ static uint32_t hanging_ender(struct thrum__search *search, uint32_t task)
 	uint32_t ender = thrum__why_steady_ender(search, task), on;
 	struct thrum__analyse_waits waits;
 
-	if (!thrum__analyse_task_is_pending(model, ender) ||
-		thrum__analyse_task_is_lane(model, ender))
+	if (!thrum__analyse_task_is_pending(model, ender))
 		return THRUM__NONE;
 	waits = thrum__analyse_graph_waits(&search->graph, ender);
 	if (waits.count == 0)
 		return THRUM__NONE;
 	on = waits.waits[0].on;
+	if (thrum__analyse_task_is_lane(model, ender))
+		return sleeps_on(search, ender, &waits.waits[0], task) ? ender : THRUM__NONE;
 	switch (THRUM__TASK(model, on, kind)) {
 	case THRUM_KIND_TIMER:
 	case THRUM_KIND_HANDLE: return THRUM__NONE;
@@ -414,6 +480,11 @@ static bool ending_wait(struct thrum__search *search, const struct thrum__why_pa
 		ender = path->is_closed ? usual_ender(search, task) : hanging_ender(search, task);
 		link->is_steady = true;
 	}
+	if (ender == THRUM__NONE && usual == THRUM__NONE && !path->is_closed) {
+		ender = thrum__why_open_child(search, task);
+		link->is_steady = false;
+		link->is_child = true;
+	}
 	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);
 	if (!thrum__analyse_task_is_pending(model, ender) ||
 		(*thrum__cause(search, ender) == THRUM__CAUSE_PATH) != path->is_closed)
@@ -439,6 +510,15 @@ static int push_link(struct thrum__why_path *path, const struct thrum__why_link 
 	return 0;
 }
 
+bool thrum__why_is_on_path(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	return thrum__model_has_row(&model->tasks, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		*thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
+}
+
 /* The link of the path that begins at a task, or NONE. */
 static uint32_t link_of(const struct thrum__why_path *path, uint32_t task)
 {
@@ -458,7 +538,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 	path->length = 0;
 	path->handle = THRUM__NONE;
 	path->circle = THRUM__NONE;
-	path->is_closed = false;
+	path->is_closed = path->is_guessed = false;
 	while (error == 0 && (path->reached = *thrum__cause(search, at)) == THRUM__NONE) {
 		link = (struct thrum__why_link){.task = at};
 		*thrum__cause(search, at) = THRUM__CAUSE_PATH;

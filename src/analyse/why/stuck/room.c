@@ -2,12 +2,15 @@
 /*
  * Tells whether tasks wait for room in a queue, and not for the next item. A condition for each is signalled.
  * A full queue looks like an empty one of holes, but for its beginning: an item was put there before one was
- * taken. A task that waits for room doesn't idle, as it has an item to put.
+ * taken. A task that waits for room doesn't idle, as it has an item to put. Or all that took items out of a
+ * mailbox or stream have ended, and one that has an item to put there waits in vain.
  */
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 #define NEEDED_MIN 3   /* so often it gave what the others need: a gate may be opened once */
+
+#define TAKEN_MIN 3 /* so many items show who puts and who takes */
 
 /* The signals that count. */
 enum {
@@ -26,11 +29,9 @@ static uint32_t count_signals(struct thrum__search *search, uint32_t on, int by,
 	int64_t earliest = THRUM__OPEN;
 
 	*first = THRUM__OPEN;
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_in)) {
-		if (search->budget == 0)
+	THRUM__EDGES_BACK (model, edge, prev_in, UINT32_MAX) {
+		if (!thrum__why_spend(search, 1))
 			return count;
-		search->budget--;
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL ||
 			(by != BY_ALL &&
 				(thrum__why_actor(model, edge) == task) == (by == BY_OTHERS)))
@@ -41,12 +42,6 @@ static uint32_t count_signals(struct thrum__search *search, uint32_t on, int by,
 	if (edge == THRUM__NONE)
 		*first = earliest;
 	return count;
-}
-
-static bool is_condition(const struct thrum__model *model, uint32_t task)
-{
-	return thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, kind) == THRUM_KIND_CONDITION;
 }
 
 /* ---- One that waits for room ---------------------------------------------------------------- */
@@ -69,7 +64,7 @@ bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t
 	int64_t put, taken;
 	bool has_waited = false, has_put = false;
 
-	if (!is_condition(model, room) ||
+	if (!thrum__why_is_condition(model, room) ||
 		count_signals(search, needed, BY_ONE, waiter, &put) < NEEDED_MIN)
 		return false;
 	(void)count_signals(search, room, BY_OTHERS, waiter, &taken);
@@ -83,7 +78,7 @@ bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t
 			has_waited = true;
 		}
 		if (kind != THRUM__EDGE_SIGNAL || !has_waited || has_put || to == needed ||
-			!is_condition(model, to))
+			!thrum__why_is_condition(model, to))
 			continue;
 		(void)count_signals(search, to, BY_ONE, waiter, &put);
 		has_put = put < taken && (to == room || have_waited(model, to, servers));
@@ -102,7 +97,7 @@ static uint32_t other_of(const struct thrum__model *model, uint32_t task, uint32
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL && to != condition &&
-			is_condition(model, to))
+			thrum__why_is_condition(model, to))
 			return to;
 	}
 	return THRUM__NONE;
@@ -117,7 +112,7 @@ bool thrum__why_lacks_room(struct thrum__search *search, const struct thrum__why
 	int64_t put, taken;
 	unsigned first;
 
-	if (!last || !is_condition(model, path->leaf) || servers->pending == 0 ||
+	if (!last || !thrum__why_is_condition(model, path->leaf) || servers->pending == 0 ||
 		!servers->is_whole ||
 		thrum__why_able_servers(search, path->leaf, servers, &first) > 0)
 		return false;
@@ -132,4 +127,67 @@ bool thrum__why_lacks_room(struct thrum__search *search, const struct thrum__why
 	(void)count_signals(search, items, BY_ALL, THRUM__NONE, &put);
 	return taken != THRUM__OPEN && put < taken &&
 		thrum__why_all_look(search, last->task, last->wait.since);
+}
+
+/* ---- Those who took have left --------------------------------------------------------------- */
+
+/* Whether two tasks are of one family, or peers. */
+static bool are_akin(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, a);
+
+	return thrum__why_are_peers(search, a, b) ||
+		(family && family == thrum__why_peers_family(&search->peers, b));
+}
+
+/* Adds how many items were taken out of an object. Returns false if the like of a putter took some, others
+ * put some in, or may still take some at the leaf; or if that isn't known. */
+static bool add_taken(struct thrum__search *search, uint32_t object, uint32_t leaf, uint32_t putter,
+	unsigned *taken)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, UINT32_MAX) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t task = THRUM__EDGE(model, edge, from);
+
+		if (kind != THRUM__EDGE_SIGNAL && kind != THRUM__EDGE_READ &&
+			kind != THRUM__EDGE_WAIT)
+			continue;
+		if (search->budget == 0 || !thrum__model_has_row(&model->tasks, task))
+			return false;
+		search->budget--;
+		*taken += kind == THRUM__EDGE_READ;
+		if (are_akin(search, task, putter) ? kind == THRUM__EDGE_READ
+						   : kind == THRUM__EDGE_SIGNAL ||
+					(object == leaf &&
+						thrum__analyse_task_is_pending(model, task)))
+			return false;
+	}
+	return edge == THRUM__NONE;
+}
+
+bool thrum__why_add_left_taker(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t leaf = path->leaf, took = thrum__why_edge_to(model, leaf, THRUM__EDGE_READ);
+	uint32_t taker = thrum__why_actor(model, took);
+	unsigned taken = 0;
+
+	if ((THRUM__TASK(model, leaf, kind) != THRUM_KIND_MAILBOX &&
+		    THRUM__TASK(model, leaf, kind) != THRUM_KIND_STREAM) ||
+		taker == THRUM__NONE || THRUM__TASK(model, taker, state) != THRUM__STATE_RESOLVED)
+		return false;
+	THRUM__EACH_TASK (model, i)
+		if (thrum__why_are_peers(search, i, leaf) &&
+			!add_taken(search, i, leaf, thrum__why_path_last(path)->task, &taken))
+			return false;
+	if (taken < TAKEN_MIN)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, taker, leaf,
+				    THRUM__TASK(model, taker, end), took),
+		THRUM__NOBODY_TAKES);
+	return true;
 }

@@ -11,7 +11,8 @@
 /* and is over so many ns after it, or before the end that is noted: whoever notes it may be late. */
 #define NOTED 500000000
 
-/* Whether a lane's last act is a wait that goes on, so that it can do nothing any more. */
+/* Whether a lane's last act is a wait that goes on, so that it can do nothing any more: nobody is about to
+ * wake it. */
 static bool is_lane_blocked(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
@@ -22,7 +23,8 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 		return false;
 	waits = thrum__analyse_graph_waits(&search->graph, task);
 	return waits.count > 0 && thrum__why_is_blocked(model, task, &waits.waits[0]) &&
-		thrum__model_last_edge(model, task) == waits.waits[0].edge;
+		thrum__model_last_edge(model, task) == waits.waits[0].edge &&
+		!thrum__why_is_woken(search, &waits.waits[0]);
 }
 
 /* The last suspension of a lane: the open one, or one after which the lane did nothing; or NONE. */
@@ -41,7 +43,8 @@ static uint32_t last_suspension(const struct thrum__model *model, const struct t
 	return THRUM__NONE;
 }
 
-bool thrum__why_is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
+/* Whether a lane's loop said last that nothing is left that could wake it. */
+static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
 {
 	return thrum__why_rests_for(model, last_suspension(model, lane), THRUM__REASON_DEADLOCKED);
 }
@@ -71,9 +74,7 @@ enum {
 /* Whether a lane is a thread of libuv's own pool. A loop that has nothing left has given it nothing to do. */
 static bool is_pool_thread(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	static const char *const own[] = {"thread libuv"};
-
-	return thrum__why_begins_with(model, lane->task, own, sizeof own / sizeof *own);
+	return THRUM__BEGINS_WITH(model, lane->task, "thread libuv");
 }
 
 /* Whether a lane of this process can still do something, and whether one can't: of all lanes if the
@@ -91,7 +92,7 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 		if ((process != THRUM__NONE && lane->process != process) ||
 			!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
-		if (thrum__why_is_deadlocked(model, lane))
+		if (is_deadlocked(model, lane))
 			*is_blocked = is_over = true;
 		else if (is_blocked_for_good(search, lane))
 			*is_blocked = true;
@@ -115,7 +116,7 @@ void thrum__why_look_at_lanes(struct thrum__search *search)
 		if (!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
 		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
-		search->is_deadlocked |= thrum__why_is_deadlocked(model, lane);
+		search->is_deadlocked |= is_deadlocked(model, lane);
 	}
 	look_at_process(search, THRUM__NONE, &is_alive, &is_blocked);
 	search->is_deadlocked &= !is_alive;
@@ -198,4 +199,10 @@ int64_t thrum__why_before_death(const struct thrum__model *model)
 		model->last <= death - NOTED)
 		return -1;
 	return (model->last < death ? model->last : death) - DYING;
+}
+
+bool thrum__why_is_outlived(const struct thrum__model *model)
+{
+	return model->is_joined && model->ending == THRUM_ENDING_KILLED &&
+		!thrum__why_is_polite(model) && first_death(model) < model->last;
 }

@@ -69,9 +69,8 @@ static void add_lost(struct thrum__finding *finding, const struct thrum__model *
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	if (lost->wait != THRUM__NONE && last->task != lost->receiver)
-		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, lost->receiver,
-			THRUM__EDGE(model, lost->wait, to), THRUM__EDGE(model, lost->wait, time),
-			lost->wait);
+		thrum__why_add_at(finding, model, THRUM__STEP_WAITS_FOR, lost->receiver,
+			THRUM__EDGE(model, lost->wait, to), lost->wait);
 	thrum__why_add_step(finding, THRUM__STEP_LOST_MESSAGE, lost->sender, lost->receiver,
 		lost->time, THRUM__NONE);
 }
@@ -88,11 +87,10 @@ void thrum__why_add_failure(struct thrum__finding *finding, const struct thrum__
 static void add_failed_last(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t leaf)
 {
-	static const char *const words[] = {"unread data of", "data so far unread of"};
 	const struct thrum__model *model = search->model;
 	uint32_t lane = THRUM__TASK(model, leaf, lane), task, timer;
 
-	if (!thrum__why_begins_with(model, leaf, words, 2))
+	if (!THRUM__BEGINS_WITH(model, leaf, "unread data of", "data so far unread of"))
 		return;
 	task = thrum__why_failed_last(model, lane);
 	if (task != THRUM__NONE) {
@@ -148,15 +146,46 @@ static bool add_unanswered(struct thrum__finding *finding, struct thrum__search 
 					    THRUM__NOTE(model, note, task),
 					    thrum__why_path_last(path)->wait.since, THRUM__NONE),
 			note);
-	else if (finding->class == THRUM__FINDING_OUTSIDE)
-		thrum__why_add_busy_loop(finding, search, path->leaf);
-	else
+	else if (finding->class != THRUM__FINDING_OUTSIDE)
 		return false;
+	else
+		thrum__why_add_busy_loop(finding, search, path->leaf);
+	if (finding->step_count == 0)
+		thrum__why_add_logged_there(finding, search, path);
+	if (finding->step_count == 0 && path->tries == 0 &&
+		finding->class == THRUM__FINDING_OUTSIDE &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST)
+		(void)thrum__why_add_steady_ender(finding, search, path);
 	add_pending(finding, search, path->leaf, thrum__why_path_last(path));
 	if (path->handle != THRUM__NONE)
 		thrum__why_add_silent(finding, model, path->handle, path->leaf,
 			THRUM__TASK(model, path->leaf, created));
 	return true;
+}
+
+/* Adds a step for the turn that got the leaf's question and sent nothing. Returns whether there is one. */
+static bool add_no_reply(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_unreplied unreplied;
+
+	if (last && thrum__why_no_pair_reply(search, last, &unreplied)) {
+		if (unreplied.failed != THRUM__NONE)
+			thrum__why_add_failure(finding, search->model, unreplied.failed);
+		if (unreplied.failed != unreplied.step.task)
+			finding->steps[finding->step_count++] = unreplied.step;
+		return true;
+	}
+	return thrum__why_no_reply(search, path->leaf, &finding->steps[finding->step_count]) &&
+		++finding->step_count > 0;
+}
+
+/* Whether the finding tells already who left the answer out. */
+static bool has_left_out(const struct thrum__finding *finding)
+{
+	return finding->step_count > 0 &&
+		finding->steps[finding->step_count - 1].kind == THRUM__STEP_LEAVES_OUT;
 }
 
 /* Adds steps for the path's last wait: who should end it, and that wait itself. */
@@ -174,7 +203,9 @@ static void add_last_wait(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_lock(finding, search, path);
 	else if (thrum__why_is_held(&last->wait))
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
-	else if (thrum__analyse_task_is_object(model, path->leaf))
+	else if (!has_left_out(finding) && !thrum__why_add_loop_within(finding, search, path) &&
+		thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__why_add_left_taker(finding, search, path))
 		thrum__why_add_servers(finding, search, path);
 	add_wait(finding, model, path);
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
@@ -191,9 +222,9 @@ static void add_own_turn(struct thrum__finding *finding, struct thrum__search *s
 	if (task == THRUM__NONE)
 		return;
 	ready = thrum__why_edge_to(model, task, THRUM__EDGE_READY);
-	thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, task,
+	thrum__why_add_at(finding, model, THRUM__STEP_NEEDS_LANE, task,
 		model->lanes[thrum__why_last_lane(model, thrum__why_path_last(path)->task)].task,
-		THRUM__EDGE(model, ready, time), ready);
+		ready);
 }
 
 /* The cause, as far as it is known before it is told. */
@@ -225,7 +256,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		return 0;
 	if (lost)
 		add_lost(finding, model, path, lost);
-	else if (finding->step_count == 0)
+	else if (finding->step_count == 0 && !add_no_reply(finding, search, path))
 		thrum__why_add_blame_and_failure(finding, model, &cause->blame);
 	if (finding->step_count == 0)
 		add_own_turn(finding, search, path);
@@ -348,8 +379,7 @@ static bool add_waiter(struct thrum__finding *finding, const struct thrum__model
 		if (kind != THRUM__EDGE_WAIT || !thrum__analyse_task_is_pending(model, from) ||
 			from == task)
 			continue;
-		thrum__why_add_step(finding, THRUM__STEP_BEHIND, from, task,
-			THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_BEHIND, from, task, edge);
 		return true;
 	}
 	return false;
@@ -366,10 +396,9 @@ static void add_circle_timer(struct thrum__finding *finding, struct thrum__searc
 
 	for (uint32_t i = path->circle; i < path->length; i++) {
 		const struct thrum__why_link *link = &path->links[i];
-		uint32_t run = link->is_served ? THRUM__NONE : THRUM__TASK(model, link->task, run);
-		uint32_t timer = thrum__model_has_row(&model->runs, run)
-			? thrum__why_only_timer(search, THRUM__RUN(model, run, lane))
-			: THRUM__NONE;
+		uint32_t lane = link->is_served ? THRUM__NONE
+						: thrum__why_last_lane(model, link->task);
+		uint32_t timer = lane == THRUM__NONE ? lane : thrum__why_only_timer(search, lane);
 
 		if (timer != THRUM__NONE) {
 			thrum__why_add_again(finding, model, timer, link->task, 1);
@@ -395,7 +424,7 @@ static void add_circle(struct thrum__finding *finding, struct thrum__search *sea
 		thrum__why_add_circle_leaver(finding, search, path);
 	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
 		if (!path->links[i].is_served &&
-			thrum__why_add_newcomers(finding, search, &path->links[i]))
+			thrum__why_add_newcomers(finding, search, &path->links[i], THRUM__OPEN))
 			break;
 	for (uint32_t i = skipped; i < length; i++) {
 		const struct thrum__why_link *link =
@@ -479,7 +508,8 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 	const struct thrum__model *model = search->model;
 	unsigned covered;
 
-	if (cause->missed.signal == THRUM__NONE)
+	if (cause->missed.signal == THRUM__NONE &&
+		!thrum__why_add_lapsed(finding, model, path->leaf))
 		add_wake(finding, search, path);
 	if (path->circle != THRUM__NONE) {
 		add_circle(finding, search, path, &cause->missed);
@@ -527,9 +557,7 @@ static bool is_deserted(struct thrum__search *search, uint32_t leaf)
  * had heard of that. It may have, by an atomic. */
 static bool is_closed_twice(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"events of"};
-
-	return thrum__why_begins_with(model, task, words, 1) &&
+	return THRUM__BEGINS_WITH(model, task, "events of") &&
 		strstr(thrum__model_task_name(model, task, NULL), ", whose number was closed by ");
 }
 
@@ -559,6 +587,7 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		thrum__why_keeps_join(search, path) ||
 		thrum__why_unlogged(search, path) != THRUM__NONE ||
+		thrum__why_covers_loop(search->model, path->leaf) ||
 		(path->tries == 0 &&
 			(is_deserted(search, path->leaf) ||
 				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))
@@ -637,6 +666,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||
 		thrum__why_stopped_leaf(search, path).timer != THRUM__NONE ||
+		(path->is_guessed && (path->circle != THRUM__NONE || !path->is_marked)) ||
 		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf) ||
 		thrum__why_may_be_gone(model, path->leaf) || is_closed_twice(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;

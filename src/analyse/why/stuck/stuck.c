@@ -8,6 +8,7 @@
 
 #include "analyse/why/stuck/stuck.h"
 
+#define FEW_ANSWERS 2       /* so many from outside don't tell how long the next one takes */
 #define TASKS_AT_ONCE 16384 /* in a step */
 #define LOOK_BACK 64        /* edges to a task that are searched for one that waits for it */
 #define PAUSED 1000000000   /* ns; in a wait of that length, no pause counts */
@@ -103,6 +104,22 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 	}
 }
 
+/* If the path leads to a thread that left an answer out, and waits for the next message, makes the answer the
+ * leaf. */
+static void end_at_answer(struct thrum__search *search, struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__step step;
+
+	if (path->length < 2 || path->reached != THRUM__NONE || path->circle != THRUM__NONE ||
+		!last[-1].wait.is_link || !thrum__why_no_reply(search, last[-1].task, &step))
+		return;
+	*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+	*thrum__cause(search, last->task) = THRUM__CAUSE_HEALTHY;
+	path->leaf = last[-1].task;
+	path->length -= 2;
+}
+
 /* Whether two findings tell the same story of tasks that are alike. */
 static bool is_same_story(const struct thrum__search *search, const struct thrum__finding *a,
 	const struct thrum__finding *b)
@@ -141,7 +158,9 @@ static bool is_same_cause(const struct thrum__search *search, const struct thrum
 	case THRUM__STEP_FAILED_MEANWHILE:
 	case THRUM__STEP_LEFT_QUEUE:
 	case THRUM__STEP_NOT_AGAIN:
+	case THRUM__STEP_BEGAN_OTHERS:
 	case THRUM__STEP_CANCELLED_MEANWHILE: return x->task == y->task;
+	case THRUM__STEP_LOGGED: return x->more == y->more;
 	case THRUM__STEP_NEVER_RESOLVED: return thrum__why_are_peers(search, x->task, y->task);
 	default:
 		return is_same_thing(search->model, x->task, y->task) &&
@@ -184,7 +203,7 @@ static bool is_young(const struct thrum__search *search, uint32_t task)
 }
 
 /* Whether nothing like the path's leaf, or else its victim, has ended, and the wait for the leaf is so
- * young that this tells nothing. */
+ * young that this tells nothing. Nor do two answers that came from outside. */
 static bool is_too_soon(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -195,7 +214,8 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
-	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
+	return !search->is_dead && !search->is_deadlocked &&
+		!(leaves && leaves->ended > (is_outside ? FEW_ANSWERS : 0)) &&
 		!(victims && victims->ended > 0 && !is_outside) &&
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
@@ -253,6 +273,15 @@ static bool is_waking(const struct thrum__model *model, uint32_t task)
 	return age < THRUM__WAKING && thrum__why_is_too_soon(model, age, false);
 }
 
+/* Whether a task ran so lately that its next turn, for which it is ready, may yet come. */
+static bool has_next_turn(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return thrum__model_has_row(&model->runs, run) && thrum__why_is_said_ready(model, task) &&
+		model->end - THRUM__RUN(model, run, end) < PAUSED;
+}
+
 /* Whether a marked task has tried so often in vain that it tells nothing how young its latest try is. */
 static bool has_tried_in_vain(struct thrum__search *search, struct thrum__why_path *path)
 {
@@ -271,7 +300,7 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	pause = pause_of(search, path);
 	/* Where nobody noted when the program ended, a lock may yet be lost for good, and all may have waited
 	 * for each other. */
-	if (is_waking(search->model, path->leaf) ||
+	if (is_waking(search->model, path->leaf) || has_next_turn(search->model, path->leaf) ||
 		(pause && (pause->is_at_work || !path->is_marked)) ||
 		(path->is_soon && !search->is_stranded &&
 			(search->model->ending != THRUM_ENDING_GONE ||
@@ -376,9 +405,7 @@ static bool is_kept_meanwhile(const struct thrum__search *search,
  * before, and who reads slowly makes room late, however fast writes were before. */
 static bool is_up_to_others(const struct thrum__model *model, uint32_t task)
 {
-	static const char *const words[] = {"process ", "write to "};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+	return THRUM__BEGINS_WITH(model, task, "process ", "write to ");
 }
 
 /* Whether nobody knows how long the path's leaf takes. A handler's signal may come late. */
@@ -393,9 +420,11 @@ static bool may_take_long(const struct thrum__search *search, const struct thrum
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
 {
-	int evidence;
+	int evidence, beside = thrum__why_beside(search, path->leaf);
 
 	*subject = path->victim;
+	if (beside == THRUM__BESIDE_ACTS)
+		return -1;
 	if (may_be_well(search, path))
 		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
 				is_abandoned(search, path)
@@ -403,7 +432,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 			: -1;
 	shorten_path(search, path);
 	if (path->is_marked)
-		return path->is_soon || thrum__why_is_loop(search, path->leaf) ||
+		return path->is_soon || beside != THRUM__BESIDE_NONE ||
+				thrum__why_is_loop(search, path->leaf) ||
 				is_abandoned(search, path) ||
 				thrum__why_may_be_forced(search, path) ||
 				may_take_long(search, path)
@@ -479,6 +509,7 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 	if (error < 0)
 		return error;
 	thrum__why_look_at_sharers(search, path);
+	end_at_answer(search, path);
 	if (path->reached == THRUM__CAUSE_HEALTHY) {
 		thrum__why_path_settle(search, path, THRUM__CAUSE_HEALTHY);
 		return 0;
@@ -540,14 +571,8 @@ static bool is_awaited(const struct thrum__search *search, uint32_t task)
 /* Whether some task read the result of this one: so it has ended, although the event is missing. */
 static bool was_read(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	if (!model->is_cut || thrum__analyse_task_is_object(model, task))
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
-			return true;
-	return false;
+	return model->is_cut && !thrum__analyse_task_is_object(model, task) &&
+		thrum__why_edge_to(model, task, THRUM__EDGE_READ) != THRUM__NONE;
 }
 
 /* Whether to begin a search with a task. A task that became this one is the victim instead. One that

@@ -7,8 +7,10 @@
  *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
  *	state.c     tells whether anything can still happen in the program, or in one of its processes
  *	path.c      follows the waits
+ *	successor.c tells who is to serve an object that nobody has served so far
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	ceased.c    tells whether those that served the leaf come no more
+ *	children.c  tells for which of its children a task waits
  *	room.c      tells whether tasks wait for room in a queue
  *	own_loop.c  tells whether a callback waits for what its own loop is to run
  *	lookers.c   tells whether all threads wait, or only look now and then
@@ -26,9 +28,6 @@
 #include "analyse/why/unusual/unusual.h"
 
 /* ---- The state of the program (state.c) ----------------------------------------------------- */
-
-/* Whether a lane's loop said last that nothing is left that could wake it. */
-bool thrum__why_is_deadlocked(const struct thrum__model *, const struct thrum__lane *);
 
 /* Looks whether anything can still happen in the program. */
 void thrum__why_look_at_lanes(struct thrum__search *);
@@ -55,6 +54,22 @@ void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path
 /* Whether nothing is known of the awaited task any more: it has ended or become another, and that event is
  * overwritten, or the table of live tasks had no room for it (steps.c). */
 bool thrum__why_is_leaf_gone(const struct thrum__model *, const struct thrum__why_path *);
+
+/* ---- Children (children.c) ------------------------------------------------------------------- */
+
+/* The pending child of a task that says of no wait for it, if such children of others like it always ended
+ * first; or NONE. */
+uint32_t thrum__why_open_child(struct thrum__search *, uint32_t task);
+
+/* ---- Objects that nobody has served so far (successor.c) ------------------------------------- */
+
+/* Makes a pending task the only server of an object that has none. For a stream or mailbox: the only one
+ * named like the one that served an object like this one; with this one's number, if those two have the
+ * same. For a condition or semaphore: the latest thread that the waiter began, if each one like it was
+ * signalled by the latest at its time. Its edge is NONE. Returns whether there is one; if not, the servers
+ * are undefined. O(tasks). */
+bool thrum__why_find_successor(struct thrum__search *, uint32_t object, uint32_t waiter,
+	struct thrum__why_servers *);
 
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
@@ -101,11 +116,34 @@ bool thrum__why_wants_room(struct thrum__search *, uint32_t room, uint32_t waite
 bool thrum__why_lacks_room(struct thrum__search *, const struct thrum__why_path *,
 	const struct thrum__why_servers *);
 
+/* If the path's leaf is a mailbox or stream, and its last task waits there to put something: adds a step for
+ * the last that took something out, where all that did so have ended. Those like the last task never took
+ * anything out of such an object, and nobody else put something in. Returns whether it is so. O(tasks + edges
+ * of such objects). */
+bool thrum__why_add_left_taker(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Threads that only look (lookers.c) ------------------------------------------------------- */
 
 /* Whether each thread of a task's process is blocked, or one that GLib has for itself, or has slept ten times
  * since a time and done nothing for others. O(lanes · tasks since then). */
 bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
+
+/* Whether the thread of a lane has come round with nothing but equal sleeps since a time, ten times or
+ * more, for a second or longer. Then it isn't expected to help. It may look at memory, and act at last: so a
+ * finding that relies on this is but possible. O(tasks since then). */
+bool thrum__why_ticks(struct thrum__search *, const struct thrum__lane *, int64_t since);
+
+/* Other threads that sleep for a time, in the process of a task that stands for something that an adapter
+ * missed. */
+enum {
+	THRUM__BESIDE_NONE, /* none only sleeps for a time, or it is no such task */
+	THRUM__BESIDE_SLEEPS, /* some do, and had no effect: they may look at memory, and act at last */
+	THRUM__BESIDE_ACTS /* one that sleeps just now had an effect while the adapter looked */
+};
+
+/* Returns one of these. O(tasks since then). */
+int thrum__why_beside(struct thrum__search *, uint32_t task);
 
 /* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
 
@@ -113,5 +151,17 @@ bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
  * condition or semaphore that nobody ever signalled, and no thread but its own could run anything. NONE: it
  * isn't so. O(tasks). */
 uint32_t thrum__why_own_turn(struct thrum__search *, const struct thrum__why_path *);
+
+/* If one that serves the path's leaf, an object, waits for its own loop, and that for the loop which another
+ * callback runs within it: adds steps for both callbacks. If the leaf is such a loop within another: adds one
+ * for its callback. Returns whether it is so. */
+bool thrum__why_add_loop_within(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* ---- Loops where only timers go on (ticking.c) ------------------------------------------------- */
+
+/* Whether a task is a main loop within another one, which was told to end long ago. Nothing goes on but
+ * timers, and each of them has run since then. O(tasks + runs since). */
+bool thrum__why_covers_loop(const struct thrum__model *, uint32_t loop);
 
 #endif

@@ -3,10 +3,11 @@
  * Tells whether nothing but timers goes on in a program: all other threads wait for each other, nothing from
  * outside can come, and the timers have come round without an effect.
  */
-#include "analyse/why/parts.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define TURNS_MIN 10    /* runs of timers without an effect */
 #define LONG 1000000000 /* ns; in less time timers may yet have an effect */
+#define ROUNDS 2        /* a timer that came so often without an effect has none */
 #define SIGNALS_MIN 4
 #define TIMES 20       /* as long as ever before, a condition isn't signalled */
 #define LOOK_BACK 1024 /* edges of a condition that are searched for signals */
@@ -76,6 +77,76 @@ static bool are_idle(const struct thrum__model *model)
 	return turning > 0;
 }
 
+static const char *const loops[] = {"main loop, run by ", "async "};
+
+/* Whether a timer is pending and hasn't run since a time. One that runs a loop itself waits for its end. */
+static bool rests_since(const struct thrum__model *model, uint32_t timer, int64_t time)
+{
+	uint32_t run = THRUM__TASK(model, timer, run), edge = THRUM__TASK(model, timer, edge_out);
+
+	return thrum__analyse_task_is_pending(model, timer) &&
+		!(thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, start) > time) &&
+		!(thrum__model_has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__why_begins_with(model, THRUM__EDGE(model, edge, to), loops, 1));
+}
+
+/* When the main loop around this one was told to end; THRUM__OPEN: it wasn't. */
+static int64_t outer_end(const struct thrum__model *model, uint32_t loop)
+{
+	uint32_t edge = THRUM__TASK(model, loop, edge_in);
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_has_row(&model->tasks, from) &&
+			thrum__analyse_task_is_pending(model, from) &&
+			thrum__why_begins_with(model, from, loops, 1))
+			return THRUM__EDGE(model, edge, time);
+	}
+	return THRUM__OPEN;
+}
+
+bool thrum__why_covers_loop(const struct thrum__model *model, uint32_t loop)
+{
+	int64_t since;
+
+	if (!thrum__why_begins_with(model, loop, loops, 1))
+		return false;
+	since = outer_end(model, loop);
+	if (since > model->end - LONG || !are_idle(model) ||
+		thrum__why_awaits_outside(model, loops, 2, false))
+		return false;
+	THRUM__EACH_TASK (model, task)
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+			rests_since(model, task, since))
+			return false;
+	return true;
+}
+
+/* Whether a task has run so often since a time that its next run changes nothing, either. */
+static bool has_come_round(const struct thrum__model *model, uint32_t task, int64_t since)
+{
+	uint32_t run = THRUM__TASK(model, task, run), count = 0;
+
+	for (; count < ROUNDS && thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) >= since;
+		run = THRUM__RUN(model, run, prev))
+		count++;
+	return count == ROUNDS;
+}
+
+bool thrum__why_is_of_timer(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(model, task, creator);
+
+	return thrum__model_has_row(&model->tasks, creator) &&
+		THRUM__TASK(model, creator, kind) == THRUM_KIND_TIMER &&
+		thrum__analyse_task_is_pending(model, creator);
+}
+
 static bool is_of_job(const struct thrum__model *model, uint32_t task)
 {
 	int kind = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, kind)
@@ -84,17 +155,46 @@ static bool is_of_job(const struct thrum__model *model, uint32_t task)
 	return kind != THRUM_KIND_THREAD && kind != THRUM_KIND_TIMER;
 }
 
+bool thrum__why_only_timers_ran(const struct thrum__model *model)
+{
+	for (uint32_t run = thrum__analyse_run_from(model, model->end - LONG);
+		thrum__model_has_row(&model->runs, run); run++) {
+		uint32_t task = THRUM__RUN(model, run, task);
+
+		if (!thrum__model_has_row(&model->tasks, task) || is_of_job(model, task))
+			return false;
+	}
+	return true;
+}
+
+bool thrum__why_only_ticks(const struct thrum__model *model, int64_t since)
+{
+	if (!thrum__why_only_timers_ran(model))
+		return false;
+	THRUM__EACH_TASK (model, task) {
+		int kind = THRUM__TASK(model, task, kind);
+		bool is_due = kind == THRUM_KIND_TIMER || thrum__why_due_of(model, task) >= 0 ||
+			THRUM__TASK(model, task, flags) & THRUM__TASK_DUE;
+
+		if (thrum__analyse_task_is_pending(model, task) &&
+			(kind == THRUM_KIND_REQUEST ||
+				(is_due && !has_come_round(model, task, since))))
+			return false;
+		if (kind != THRUM_KIND_TIMER && thrum__why_is_of_timer(model, task))
+			return false;
+	}
+	return true;
+}
+
 uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condition)
 {
 	static const char *const own[] = {"async "};
 	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
 	int64_t longest = 0, next = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
-			continue;
 		/* A timer that signalled may do so again, and a thread does it for whatever it runs. */
 		if (!is_of_job(model, THRUM__EDGE(model, edge, from)))
 			return THRUM__NONE;
@@ -108,7 +208,8 @@ uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condit
 		return THRUM__NONE;
 	next = THRUM__EDGE(model, last, time);
 	return model->end - next >= LONG && (model->end - next) / TIMES > longest &&
-			are_idle(model) && !thrum__why_awaits_outside(model, own, 1, false)
+			are_idle(model) && !thrum__why_awaits_outside(model, own, 1, false) &&
+			thrum__why_only_ticks(model, next)
 		? last
 		: THRUM__NONE;
 }

@@ -71,13 +71,29 @@ static bool is_released_after_failure(const struct thrum__model *model, uint32_t
 	return false;
 }
 
+/* Adds a step for who cancelled a task, or the one whose result it was to read, unless it did so itself. */
+static void add_cancelled(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t first = thrum__why_first_cancelled(model, task);
+	uint32_t edge = thrum__why_edge_to(model, first, THRUM__EDGE_CANCEL);
+	uint32_t by = thrum__why_actor(model, edge);
+
+	if (by != THRUM__NONE && by != first)
+		thrum__why_add_at(finding, model, THRUM__STEP_CANCELLED, first,
+			thrum__analyse_task_known_as(model, by), edge);
+}
+
 void thrum__why_add_failed_holder(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__analyse_lock *lock)
 {
 	const struct thrum__analyse_hold *hold = thrum__analyse_lock_lost(model, lock);
 
-	if (hold && thrum__model_has_row(&model->tasks, hold->task) &&
-		!is_released_after_failure(model, lock->task))
+	if (!hold || !thrum__model_has_row(&model->tasks, hold->task))
+		return;
+	if (THRUM__TASK(model, hold->task, state) == THRUM__STATE_CANCELLED)
+		add_cancelled(finding, model, hold->task);
+	else if (!is_released_after_failure(model, lock->task))
 		add_failure_read_by(finding, model, hold->task, lock->task);
 }
 
@@ -101,9 +117,8 @@ static bool is_final(struct thrum__search *search, uint32_t task)
 	THRUM__EACH_TASK (model, i) {
 		int state = THRUM__TASK(model, i, state);
 
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		if (i > task && THRUM__TASK(model, i, name) == name &&
 			state != THRUM__STATE_FAILED && state != THRUM__STATE_CANCELLED)
 			return false;
@@ -157,9 +172,8 @@ static bool is_chain(struct thrum__search *search, uint32_t last, uint32_t *next
 
 	*next = THRUM__NONE;
 	THRUM__EACH_TASK (model, i) {
-		if (search->budget == 0)
+		if (!thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		if (thrum__why_peers_key(&search->peers, i) != key)
 			continue;
 		if (i > last)

@@ -21,6 +21,7 @@ struct group {
 	uint32_t received, lost;
 	uint32_t receiver; /* of the latest */
 	int64_t longest;   /* from sending to receiving */
+	bool are_forks; /* they tell other processes who made them, of which some may not record */
 };
 
 static struct group *group_of(const struct thrum__search *search, struct group *groups,
@@ -38,6 +39,23 @@ static bool is_old(const struct thrum__model *model, const struct thrum__message
 	return message->received == THRUM__OPEN && model->end - message->sent >= OLD_MIN;
 }
 
+/* The name of a task's process; NONE: it isn't known. */
+static uint32_t process_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, lane)
+								  : THRUM__NONE;
+
+	return lane < model->lane_count ? model->lanes[lane].process : THRUM__NONE;
+}
+
+/* Whether the receiver is another process, which began only after the message was sent. */
+static bool is_fork(const struct thrum__model *model, const struct thrum__message *message)
+{
+	return process_of(model, message->sender) != process_of(model, message->receiver) &&
+		process_of(model, message->receiver) != THRUM__NONE &&
+		THRUM__TASK(model, message->receiver, created) > message->sent;
+}
+
 static void count_message(const struct thrum__search *search, struct group *groups,
 	const struct thrum__message *message)
 {
@@ -50,14 +68,15 @@ static void count_message(const struct thrum__search *search, struct group *grou
 	}
 	group->received++;
 	group->receiver = message->receiver;
+	group->are_forks |= is_fork(search->model, message);
 	group->longest = took > group->longest ? took : group->longest;
 }
 
 static bool is_lost(const struct thrum__search *search, const struct group *group,
 	const struct thrum__message *message)
 {
-	return is_old(search->model, message) && group->received >= RECEIVED_MIN &&
-		group->lost <= 1 + group->received / RARE &&
+	return is_old(search->model, message) && !group->are_forks &&
+		group->received >= RECEIVED_MIN && group->lost <= 1 + group->received / RARE &&
 		(search->model->end - message->sent) / TIMES > group->longest &&
 		thrum__model_has_row(&search->model->tasks, message->sender);
 }
@@ -82,21 +101,14 @@ static uint32_t inner_loop_of(const struct thrum__search *search, uint32_t task)
  * else NONE. */
 static uint32_t reader_at(const struct thrum__model *model, uint32_t thread, int64_t time)
 {
-	uint32_t run = thrum__analyse_run_from(model, time);
+	uint32_t run = thrum__why_run_soon(model, THRUM__TASK(model, thread, lane), thread, time);
+	uint32_t task = run == THRUM__NONE ? THRUM__NONE
+					   : thrum__why_known(model, THRUM__RUN(model, run, task));
 
-	for (; thrum__model_has_row(&model->runs, run) &&
-		THRUM__RUN(model, run, start) - time < LANE_NEAR;
-		run++) {
-		uint32_t task = THRUM__RUN(model, run, task);
-
-		if (THRUM__RUN(model, run, lane) == THRUM__TASK(model, thread, lane) &&
-			task != thread)
-			return thrum__analyse_task_is_pending(model, task) &&
-					THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE
-				? task
-				: THRUM__NONE;
-	}
-	return THRUM__NONE;
+	return task != THRUM__NONE && thrum__analyse_task_is_pending(model, task) &&
+			THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE
+		? task
+		: THRUM__NONE;
 }
 
 /* Adds the latest message of a connection if its receiver can't receive it, or doesn't, as the receiver's

@@ -53,9 +53,8 @@ static bool are_lost(struct thrum__search *search, uint32_t first, uint32_t seco
 	for (uint32_t edge = first + 1; edge < second; edge++) {
 		uint32_t other;
 
-		if (!thrum__model_has_row(&model->edges, edge) || search->budget == 0)
+		if (!thrum__model_has_row(&model->edges, edge) || !thrum__why_spend(search, 1))
 			return false;
-		search->budget--;
 		other = THRUM__EDGE(model, edge, to);
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READY || other == task)
 			continue;
@@ -78,9 +77,8 @@ uint32_t thrum__why_readied_again(struct thrum__search *search, uint32_t leaf)
 	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
 		uint32_t first;
 
-		if (!thrum__model_has_row(&model->edges, edge) || search->budget == 0)
+		if (!thrum__model_has_row(&model->edges, edge) || !thrum__why_spend(search, 1))
 			return THRUM__NONE;
-		search->budget--;
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READY ||
 			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
 			continue;

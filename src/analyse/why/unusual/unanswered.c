@@ -6,7 +6,6 @@
  * without that. Unlike odd.c, which sorts turns by the objects that they signal, this sorts them by the
  * place: each one that asks may have a condition of its own.
  */
-#include <string.h>
 
 #include "analyse/graph.h"
 #include "analyse/why/unusual/unusual.h"
@@ -173,9 +172,9 @@ static void put_first(struct thrum__finding *finding, const struct thrum__step *
 		default: finding->steps[kept++] = finding->steps[i];
 		}
 	kept = kept < THRUM__STEPS_MAX ? kept : kept - 1;
-	memmove(&finding->steps[1], &finding->steps[0], kept * sizeof *finding->steps);
-	finding->steps[0] = *step;
+	finding->steps[kept] = *step;
 	finding->step_count = (uint8_t)(kept + 1);
+	thrum__why_move_last(finding, 0);
 	if (finding->class == THRUM__FINDING_LOST_WAKE_UP)
 		finding->class = THRUM__FINDING_NEVER_RESOLVED;
 }

@@ -19,8 +19,24 @@ static bool add_readied_again(struct thrum__finding *finding, struct thrum__sear
 
 	if (edge == THRUM__NONE)
 		return false;
-	thrum__why_add_step(finding, THRUM__STEP_READIED_AGAIN, THRUM__EDGE(model, edge, to),
-		thrum__why_actor(model, edge), THRUM__EDGE(model, edge, time), edge);
+	thrum__why_add_at(finding, model, THRUM__STEP_READIED_AGAIN, THRUM__EDGE(model, edge, to),
+		thrum__why_actor(model, edge), edge);
+	return true;
+}
+
+/* Those like the leaf are made ready one after the other, and the last one had ended. */
+static bool add_woken_dead(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = thrum__why_woken_dead(search, path->leaf);
+
+	if (edge == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD,
+				    THRUM__EDGE(model, edge, to), path->leaf,
+				    THRUM__EDGE(model, edge, time), edge),
+		3);
 	return true;
 }
 
@@ -35,8 +51,8 @@ static bool add_abandoner(struct thrum__finding *finding, struct thrum__search *
 
 	if (task == THRUM__NONE)
 		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_ABANDONS, task, path->leaf,
-				    THRUM__TASK(search->model, task, end), THRUM__NONE),
+	thrum__why_set_more(thrum__why_add_end(finding, search->model, THRUM__STEP_ABANDONS, task,
+				    path->leaf),
 		count);
 	return true;
 }
@@ -48,19 +64,13 @@ static bool add_dropped(struct thrum__finding *finding, struct thrum__search *se
 	const struct thrum__model *model = search->model;
 	struct thrum__why_dropped dropped = thrum__why_dropped(search, path->leaf);
 	bool is_child = dropped.like == THRUM__NONE;
-	struct thrum__step step;
 
 	if (dropped.task == THRUM__NONE || finding->step_count == THRUM__STEPS_MAX)
 		return false;
-	if (dropped.like == path->leaf && thrum__why_no_reply(search, path->leaf, &step)) {
-		finding->steps[finding->step_count++] = step;
-		return true;
-	}
-	thrum__why_set_more(thrum__why_add_step(finding,
+	thrum__why_set_more(thrum__why_add_end(finding, model,
 				    is_child ? THRUM__STEP_FAILED_MEANWHILE
 					     : THRUM__STEP_BEGINS_NOTHING,
-				    dropped.task, dropped.like,
-				    THRUM__TASK(model, dropped.task, end), THRUM__NONE),
+				    dropped.task, dropped.like),
 		THRUM__TASK(model, dropped.task, state) == THRUM__STATE_FAILED);
 	return true;
 }
@@ -102,22 +112,20 @@ static bool add_ended_source(struct thrum__finding *finding, struct thrum__searc
 	const struct thrum__model *model = search->model;
 	int64_t since;
 	uint32_t task = thrum__why_ended_source(search, path->leaf, &since);
-	struct thrum__why_blame blame = {THRUM__STEP_FAILED, task, path->leaf};
+	struct thrum__why_blame blame;
 
 	if (task == THRUM__NONE)
 		return false;
-	if (THRUM__TASK(model, task, state) == THRUM__STATE_CANCELLED)
-		blame.kind = THRUM__STEP_CANCELLED;
-	if (THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
+	blame = thrum__why_blame_ended(model, task, path->leaf);
+	if (blame.kind != THRUM__STEP_ENDS_WITHOUT)
 		thrum__why_add_blame(finding, model, &blame);
-	thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf,
-		THRUM__TASK(model, task, end), THRUM__NONE);
+	thrum__why_add_end(finding, model, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf);
 	return true;
 }
 
 /* One task always ended those like the leaf, and doesn't go on. One that waits for the leaf itself only took
- * note of their ends. */
-static bool add_steady_ender(struct thrum__finding *finding, struct thrum__search *search,
+ * note of their ends, as did the loop that asks for an answer from outside. */
+bool thrum__why_add_steady_ender(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -127,21 +135,47 @@ static bool add_steady_ender(struct thrum__finding *finding, struct thrum__searc
 		: thrum__why_steady_ender(search, path->leaf);
 
 	if ((last && last->task == task) || !thrum__analyse_task_is_pending(model, task) ||
-		!*thrum__model_task_name(model, task, NULL))
+		!*thrum__model_task_name(model, task, NULL) ||
+		(THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
+			(!thrum__analyse_task_is_lane(model, task) ||
+				THRUM__TASK(model, task, lane) ==
+					THRUM__TASK(model, path->leaf, lane))))
 		return false;
 	thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
 		THRUM__TASK(model, path->leaf, created), THRUM__NONE);
 	return true;
 }
 
-/* The leaf was handed to a task, which has dropped it. */
+/* A thread ran the leaf last, and didn't hand it on. */
+static bool add_ran_last(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = thrum__why_ran_last(search, path->leaf);
+
+	if (task == THRUM__NONE)
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
+				    THRUM__RUN(model, THRUM__TASK(model, path->leaf, run), start),
+				    THRUM__NONE),
+		1);
+	return true;
+}
+
+/* The leaf was handed to a task, which has dropped it, or has ended since. */
 static bool add_handed(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	uint32_t task = thrum__why_handed_to(search, path->leaf);
+	struct thrum__why_blame blame;
 
 	if (task == THRUM__NONE)
 		return false;
+	if (!thrum__analyse_task_is_pending(search->model, task)) {
+		blame = thrum__why_blame_ended(search->model, task, path->leaf);
+		thrum__why_add_blame(finding, search->model, &blame);
+		return true;
+	}
 	thrum__why_add_step(finding, THRUM__STEP_SHOULD_END, task, path->leaf,
 		THRUM__TASK(search->model, path->leaf, created), THRUM__NONE);
 	return true;
@@ -200,12 +234,11 @@ static bool add_failed_before(struct thrum__finding *finding, struct thrum__sear
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
 	uint32_t task = thrum__why_failed_for_good(search, since);
-	struct thrum__why_blame blame = {THRUM__STEP_FAILED, task, path->leaf};
+	struct thrum__why_blame blame;
 
 	if (task == THRUM__NONE)
 		return false;
-	if (THRUM__TASK(model, task, state) == THRUM__STATE_CANCELLED)
-		blame.kind = THRUM__STEP_CANCELLED;
+	blame = thrum__why_blame_ended(model, task, path->leaf);
 	thrum__why_add_blame(finding, model, &blame);
 	return true;
 }
@@ -224,8 +257,8 @@ static bool add_last_try(struct thrum__finding *finding, struct thrum__search *s
 	if (next == task)
 		thrum__why_add_failure(finding, model, task);
 	else
-		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NOTHING, task,
-					    next, THRUM__TASK(model, task, end), THRUM__NONE),
+		thrum__why_set_more(thrum__why_add_end(finding, model, THRUM__STEP_BEGINS_NOTHING,
+					    task, next),
 			1);
 	return true;
 }
@@ -238,9 +271,8 @@ static bool add_leaver(struct thrum__finding *finding, struct thrum__search *sea
 
 	if (leaver.task == THRUM__NONE || finding->step_count == THRUM__STEPS_MAX)
 		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver.task,
-				    leaver.queue, THRUM__TASK(search->model, leaver.task, end),
-				    THRUM__NONE),
+	thrum__why_set_more(thrum__why_add_end(finding, search->model, THRUM__STEP_LEFT_QUEUE,
+				    leaver.task, leaver.queue),
 		leaver.is_last);
 	return true;
 }
@@ -266,9 +298,8 @@ void thrum__why_add_circle_leaver(struct thrum__finding *finding, struct thrum__
 				path->links[path->circle + next % length].task))
 			next++;
 		if (next < i + length)
-			thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver,
-				path->links[path->circle + next % length].task,
-				THRUM__TASK(model, leaver, end), THRUM__NONE);
+			thrum__why_add_end(finding, model, THRUM__STEP_LEFT_QUEUE, leaver,
+				path->links[path->circle + next % length].task);
 		return;
 	}
 }
@@ -281,8 +312,7 @@ static bool add_gone_beginner(struct thrum__finding *finding, struct thrum__sear
 
 	if (task == THRUM__NONE)
 		return false;
-	thrum__why_add_step(finding, THRUM__STEP_BEGAN_OTHERS, task, path->leaf,
-		THRUM__TASK(search->model, task, end), THRUM__NONE);
+	thrum__why_add_end(finding, search->model, THRUM__STEP_BEGAN_OTHERS, task, path->leaf);
 	return true;
 }
 
@@ -307,14 +337,12 @@ static void add_gone_taker(struct thrum__finding *finding, const struct thrum__m
 		return;
 	switch (THRUM__TASK(model, task, state)) {
 	case THRUM__STATE_CANCELLED:
-		thrum__why_add_step(finding, THRUM__STEP_CANCELLED, task, by,
-			THRUM__TASK(model, task, end), THRUM__NONE);
+		thrum__why_add_end(finding, model, THRUM__STEP_CANCELLED, task, by);
 		break;
 	case THRUM__STATE_FAILED: thrum__why_add_failure(finding, model, task); break;
 	default:
-		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, task,
-					    THRUM__EDGE(model, edge, to),
-					    THRUM__TASK(model, task, end), THRUM__NONE),
+		thrum__why_set_more(thrum__why_add_end(finding, model, THRUM__STEP_LEFT_QUEUE, task,
+					    THRUM__EDGE(model, edge, to)),
 			1);
 	}
 }
@@ -333,8 +361,8 @@ void thrum__why_add_unread(struct thrum__finding *finding, struct thrum__search 
 	edge = thrum__why_untaken(search, THRUM__TASK(model, path->leaf, created));
 	from = thrum__why_actor(model, edge);
 	if (from == last->task)
-		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN, from,
-			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_at(finding, model, THRUM__STEP_UNTAKEN, from,
+			THRUM__EDGE(model, edge, to), edge);
 }
 
 /* Nobody takes an item. */
@@ -346,26 +374,11 @@ static bool add_untaken(struct thrum__finding *finding, struct thrum__search *se
 
 	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, to) == path->leaf)
 		return false;
-	add_gone_taker(finding, model, edge);
-	thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
+	if (!thrum__why_add_lapsed(finding, model, THRUM__EDGE(model, edge, to)))
+		add_gone_taker(finding, model, edge);
+	thrum__why_add_at(finding, model, THRUM__STEP_UNTAKEN,
 		thrum__why_known(model, THRUM__EDGE(model, edge, from)),
-		THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
-	return true;
-}
-
-/* A log line tells more than the events do. */
-static bool add_logged(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	uint32_t note = thrum__why_logged(search, nearly_since(model, path));
-
-	if (note == THRUM__NONE)
-		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_LOGGED,
-				    THRUM__NOTE(model, note, task), THRUM__NONE,
-				    THRUM__NOTE(model, note, time), THRUM__NONE),
-		note);
+		THRUM__EDGE(model, edge, to), edge);
 	return true;
 }
 
@@ -377,16 +390,23 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 	/* The more telling ones come first. */
 	if (!(last && last->is_served))
 		(void)(add_readied_again(finding, search, path) ||
+			add_woken_dead(finding, search, path) ||
+			thrum__why_add_woken_in_vain(finding, search, path) ||
 			add_abandoner(finding, search, path) ||
 			add_dropped(finding, search, path) || add_unrun(finding, search, path) ||
 			add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
-			add_steady_ender(finding, search, path) ||
+			add_ran_last(finding, search, path) ||
+			thrum__why_add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
 			add_untaken(finding, search, path) ||
 			add_gone_beginner(finding, search, path) ||
-			add_logged(finding, search, path) ||
+			thrum__why_add_stopped_timer(finding, search, path) ||
+			thrum__why_add_never_ready(finding, search, path) ||
+			thrum__why_add_untaken_permit(finding, search, path) ||
+			thrum__why_add_logged(finding, search, nearly_since(search->model, path),
+				THRUM__NONE) ||
 			add_failed_before(finding, search, path) ||
 			add_last_try(finding, search, path));
 }

@@ -5,9 +5,13 @@
  *	unusual.c    tells of the first such event that it finds
  *	beginners.c  tells which task is missing that lets others begin
  *	failures.c   tells which failure explains what is missing
+ *	lapsed.c     tells who was woken for something, and had given up its wait
+ *	logged.c     tells which log line is unlike the others
  *	messages.c   tells which message nobody received
+ *	ran_last.c   tells which thread ran a task last, and didn't hand it on
  *	readied.c    tells which task was made ready twice, so that those behind it are lost
  *	unanswered.c tells in which turn a thread left out its answer
+ *	unlike.c     tells how a task differs from those like it, by its own turns
  *	unlogged.c   tells which log line is missing
  *
  * Private to analyse/why.
@@ -29,28 +33,36 @@ void thrum__why_add_unusual(struct thrum__finding *, struct thrum__search *,
 void thrum__why_add_unread(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
+/* Adds a step if one task always ended those like the path's leaf. Returns whether there is one. */
+bool thrum__why_add_steady_ender(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* Adds a step for a task that left those who end a task of the path's circle, if they end it together and the
- * others still wait (blame/leavers.c). */
+ * others still wait (objects/leavers.c). */
 void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
 /* Adds the step of a task that failed meanwhile (stuck/steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 
-/* Takes so many tasks from those that may still be searched. Returns false if these are fewer. */
-static inline bool thrum__why_spend(struct thrum__search *search, uint32_t tasks)
-{
-	if (search->budget < tasks)
-		return false;
-	search->budget -= tasks;
-	return true;
-}
-
 /* ---- Tasks that let others begin (beginners.c) ----------------------------------------------- */
 
 /* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
  * ran first, and this one never ran. NONE: there is none, or there are several sorts. O(tasks). */
 uint32_t thrum__why_gone_beginner(struct thrum__search *, uint32_t task);
+
+/* ---- Waits that were given up (lapsed.c) ----------------------------------------------------- */
+
+/* The edge that made a task ready for what was last put into an object, or given back, if that task had gone
+ * on to something else before and took nothing. NONE: there is none, or somebody took that since. */
+uint32_t thrum__why_lapsed(const struct thrum__model *, uint32_t object);
+
+/* Adds a step for that task. Returns whether there is one. */
+bool thrum__why_add_lapsed(struct thrum__finding *, const struct thrum__model *, uint32_t object);
+
+/* The edge that made a task ready which had ended, if it was the last that made one like `task` ready. NONE:
+ * there is none, or `task` itself was made ready. */
+uint32_t thrum__why_woken_dead(struct thrum__search *, uint32_t task);
 
 /* ---- Failures (failures.c) ------------------------------------------------------------------ */
 
@@ -73,6 +85,18 @@ uint32_t thrum__why_last_try(struct thrum__search *, int64_t since, uint32_t *ne
  * that waited were like it and were resolved long ago, and a task failed or was cancelled meanwhile,
  * as none of its like. */
 bool thrum__why_keeps_join(struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Log lines (logged.c) ------------------------------------------------------------------- */
+
+/* Adds a step for the latest log line of a task on the path that is followed, since a time; or for the first
+ * one of any task, of a lane if that isn't NONE, if there are few but those that the program often writes.
+ * Returns whether there is one. Call it while the path isn't settled. */
+bool thrum__why_add_logged(struct thrum__finding *, const struct thrum__search *, int64_t since,
+	uint32_t lane);
+
+/* The same where the path's leaf has no answer: a line of the lane on which those like it got theirs. */
+void thrum__why_add_logged_there(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Messages (messages.c) ------------------------------------------------------------------ */
 
@@ -101,10 +125,38 @@ uint32_t thrum__why_readied_again(struct thrum__search *, uint32_t task);
  * is one. O(edges of the threads that answer). */
 bool thrum__why_add_unanswered(const struct thrum__model *, struct thrum__finding *);
 
+/* ---- Turns that are unlike others (unlike.c) ------------------------------------------------- */
+
+/* Adds a step if the leaf had waited for a lock or a permit, was made ready for it and took none, though
+ * they are free, and others like it took one. Returns whether there is one, as the others do. */
+bool thrum__why_add_woken_in_vain(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds a step if all others like the leaf took a permit of a semaphore that is free now, and it never did.
+ * O(tasks). */
+bool thrum__why_add_untaken_permit(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds a step if the leaf was never made ready, though all others like it were that were resolved: four or
+ * more. If the leaf just never ran, the same of the only other task that all its like left behind.
+ * O(tasks). */
+bool thrum__why_add_never_ready(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds a step for the timer that was cancelled last, if all others like the leaf had their last turn when
+ * such a timer came, and none is set since the leaf was made. O(tasks). */
+bool thrum__why_add_stopped_timer(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Log lines that are missing (unlogged.c) ------------------------------------------------- */
 
 /* If the path's leaf is a handle, and its waiter's like each time logged another line soon after the one that
  * the waiter logged last, long ago, one of these other lines: a note. NONE: that isn't so. O(tasks). */
 uint32_t thrum__why_unlogged(struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Tasks that aren't handed on (ran_last.c) ----------------------------------------------- */
+
+/* The task of the thread that ran a task last, if those like it then went on in another thread; or NONE. */
+uint32_t thrum__why_ran_last(struct thrum__search *, uint32_t task);
 
 #endif

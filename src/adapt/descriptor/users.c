@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which descriptors a process has used by calls that read or write, since it began as a copy by fork, or
+ * since it accepted them. Relatives read that from its memory: one that got a connection by a fork, and
+ * never used it, has it by mistake.
+ */
+#define _GNU_SOURCE
+
+#include "adapt/base/process.h"
+#include "adapt/descriptor/descriptor.h"
+
+/* By descriptor: the process that used it, or minus the process that accepted it and hasn't used it yet; 0:
+ * not known. A fork's child has its parent's. */
+static _Atomic pid_t users[DESCRIPTORS];
+/* This process, if all its uses are noted since it was forked. */
+static AT_FORK _Atomic pid_t child;
+
+static void note(int fd, pid_t user)
+{
+	if ((unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&users[fd], memory_order_relaxed) != user)
+		atomic_store_explicit(&users[fd], user, memory_order_relaxed);
+}
+
+void thrum__adapt_user_note(int fd)
+{
+	note(fd, thrum__adapt_known_pid());
+}
+
+void thrum__adapt_user_accepted(int fd)
+{
+	note(fd, -thrum__adapt_known_pid());
+}
+
+void thrum__adapt_user_forget(int fd)
+{
+	note(fd, 0);
+}
+
+void thrum__adapt_users_left(bool records)
+{
+	atomic_store(&child, records ? thrum__adapt_known_pid() : 0);
+}
+
+enum thrum__adapt_use thrum__adapt_user_of(pid_t process, int fd)
+{
+	pid_t user, forked;
+
+	if ((unsigned)fd >= DESCRIPTORS ||
+		!thrum__adapt_process_copy(process, (uintptr_t)&users[fd], &user, sizeof user) ||
+		!thrum__adapt_process_copy(process, (uintptr_t)&child, &forked, sizeof forked))
+		return USE_UNKNOWN;
+	if (user == process)
+		return USE_SEEN;
+	if (user == -process)
+		return USE_ACCEPTED;
+	/* If its parent used it before, it may have left the rest to this process. */
+	return forked == process && user <= 0 ? USE_NEVER : USE_UNKNOWN;
+}

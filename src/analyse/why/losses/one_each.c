@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells of a handle that threads wake, as libuv's uv_async_t, whose callback takes one thing in each run, if
+ * the whole program rests. Several wake-ups become one run: so things are left when nobody wakes it any more.
+ *
+ * It takes one in each run if each of them began one task at the same place, with an amount in its name, as
+ * in “write 4 bytes”, and those runs that came for several wake-ups began no more than the others. A callback
+ * that takes all there is at once would have begun several, or a larger one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/losses/rest.h"
+
+#define SINGLE_MIN 2   /* runs for one wake-up, which show how much belongs to one */
+#define HANDLES_MAX 16 /* a search of each reads all events */
+
+/* A run of the handle. */
+struct turn {
+	int64_t start, end;
+	uint32_t woken; /* how often the handle was woken for it */
+	uint32_t by;    /* by whom last */
+	uint32_t made;  /* the task that it began, or NONE */
+};
+
+/* Common to the runs of a handle so far. */
+struct habit {
+	const struct thrum__model *model;
+	uint32_t handle;
+	uint32_t task; /* of the first turn */
+	uint32_t singles, merged;
+	uint64_t least, most; /* the least amount for one wake-up, the most for several */
+	struct turn last;     /* the last turn for several */
+	int64_t end;          /* of the last turn of all */
+};
+
+/* Where a walk through the model's tables has come, in the order of time. */
+struct walk {
+	uint32_t run, edge, task;
+};
+
+/* ---- The runs of a handle --------------------------------------------------------------------- */
+
+/* The first number in a task's name; 0: there is none. */
+static uint64_t amount_of(const struct thrum__model *model, uint32_t task)
+{
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	return strtoull(name + strcspn(name, "0123456789"), NULL, 10);
+}
+
+/* Counts the wake-ups of the handle before a turn. */
+static void count_wakes(const struct habit *habit, struct walk *walk, struct turn *turn)
+{
+	const struct thrum__model *model = habit->model;
+
+	for (; walk->edge < model->edges.count &&
+		THRUM__EDGE(model, walk->edge, time) <= turn->start;
+		walk->edge++)
+		if (THRUM__EDGE(model, walk->edge, kind) == THRUM__EDGE_READY &&
+			THRUM__EDGE(model, walk->edge, to) == habit->handle) {
+			turn->woken++;
+			turn->by = THRUM__EDGE(model, walk->edge, from);
+		}
+}
+
+/* Finds the task that the handle began in a turn. Returns false unless there is one. Locks and other objects
+ * show when they are first needed, and don't count. */
+static bool find_made(const struct habit *habit, struct walk *walk, struct turn *turn)
+{
+	const struct thrum__model *model = habit->model;
+
+	for (; walk->task < model->tasks.count &&
+		THRUM__TASK(model, walk->task, created) <= turn->end;
+		walk->task = thrum__analyse_next_task(model, walk->task + 1)) {
+		if (THRUM__TASK(model, walk->task, creator) != habit->handle ||
+			thrum__analyse_task_is_object(model, walk->task))
+			continue;
+		if (turn->made != THRUM__NONE)
+			return false;
+		turn->made = walk->task;
+	}
+	return turn->made != THRUM__NONE;
+}
+
+/* The next turn of the handle. Returns false if there is none. A wait parts its run, but not the turn. */
+static bool next_turn(const struct habit *habit, struct walk *walk, struct turn *turn)
+{
+	const struct thrum__model *model = habit->model;
+	uint32_t lane = THRUM__NONE;
+
+	for (; walk->run < model->runs.count; walk->run++) {
+		if (lane != THRUM__NONE && THRUM__RUN(model, walk->run, lane) != lane)
+			continue;
+		if (THRUM__RUN(model, walk->run, task) != habit->handle) {
+			if (lane != THRUM__NONE)
+				break;
+			continue;
+		}
+		if (lane == THRUM__NONE)
+			*turn = (struct turn){THRUM__RUN(model, walk->run, start), 0, 0,
+				THRUM__NONE, THRUM__NONE};
+		lane = THRUM__RUN(model, walk->run, lane);
+		turn->end = THRUM__RUN(model, walk->run, end);
+	}
+	if (lane != THRUM__NONE)
+		count_wakes(habit, walk, turn);
+	return lane != THRUM__NONE;
+}
+
+/* Adds a turn. Returns false if it isn't like those before. */
+static bool add_turn(struct habit *habit, const struct turn *turn)
+{
+	const struct thrum__model *model = habit->model;
+	uint64_t amount = amount_of(model, turn->made);
+
+	if (habit->task == THRUM__NONE)
+		habit->task = turn->made;
+	if (amount == 0 ||
+		THRUM__TASK(model, turn->made, kind) != THRUM__TASK(model, habit->task, kind) ||
+		THRUM__TASK(model, turn->made, site) != THRUM__TASK(model, habit->task, site) ||
+		!thrum__why_are_named_alike(model, turn->made, habit->task))
+		return false;
+	habit->end = turn->end;
+	if (turn->woken < 2) {
+		habit->singles++;
+		habit->least = amount < habit->least ? amount : habit->least;
+		return true;
+	}
+	habit->merged++;
+	habit->most = amount > habit->most ? amount : habit->most;
+	habit->last = *turn;
+	return true;
+}
+
+/* Looks at all turns of the handle. Returns whether it takes one thing in each, and was woken more often. */
+static bool takes_one_each(struct habit *habit)
+{
+	struct walk walk = {0, 0, thrum__analyse_next_task(habit->model, 0)};
+	struct turn turn;
+
+	habit->least = UINT64_MAX;
+	while (next_turn(habit, &walk, &turn))
+		/* A turn for no wake-up is for one that came as the turn before began. */
+		if (turn.woken == 0 || !find_made(habit, &walk, &turn) || !add_turn(habit, &turn))
+			return false;
+	turn = (struct turn){INT64_MAX, INT64_MAX, 0, THRUM__NONE, THRUM__NONE};
+	count_wakes(habit, &walk, &turn); /* it has yet to run */
+	return turn.woken == 0 && habit->merged > 0 && habit->singles >= SINGLE_MIN &&
+		habit->most / 2 < habit->least;
+}
+
+/* ---- The waits --------------------------------------------------------------------------------- */
+
+/* Whether a timer ever told others to go on. */
+static bool has_told_others(const struct thrum__model *model, uint32_t timer)
+{
+	return thrum__why_edge_from(model, timer, THRUM__EDGE_SIGNAL) != THRUM__NONE ||
+		thrum__why_edge_from(model, timer, THRUM__EDGE_READY) != THRUM__NONE;
+}
+
+/* Whether each timer that is left has come round since a time, and only ticks: it never began anything, and
+ * told nobody to go on. Another one may give a thread work later, so that this doesn't hang. */
+static bool only_ticks(const struct thrum__model *model, int64_t since)
+{
+	THRUM__EACH_TASK (model, task) {
+		uint32_t run = THRUM__TASK(model, task, run);
+
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER) {
+			if (!thrum__analyse_task_is_object(model, task) &&
+				thrum__why_is_of_timer(model, task))
+				return false;
+		} else if (thrum__analyse_task_is_pending(model, task) &&
+			(!thrum__model_has_row(&model->runs, run) ||
+				THRUM__RUN(model, run, start) <= since ||
+				has_told_others(model, task))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Tells why a task waits. Returns false if it waits for nothing, or for several. */
+static bool tell_wait(const struct habit *habit, uint32_t task, int certainty,
+	struct thrum__finding *finding)
+{
+	const struct thrum__model *model = habit->model;
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_waits_of(model, task, waits) != 1 ||
+		waits[0].since < habit->last.start)
+		return false;
+	*finding = (struct thrum__finding){
+		.class = THRUM__FINDING_NEVER_RESOLVED,
+		.certainty = (uint8_t)certainty,
+		.task = task,
+		.until = model->end,
+	};
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_MERGED, habit->handle,
+				    habit->last.by, habit->last.start, THRUM__NONE),
+		habit->last.woken);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, waits[0].on, waits[0].since,
+		waits[0].edge);
+	return true;
+}
+
+/* Explains a circle of waits in which the handle's loop waits for the thread that woke it: the loop has been
+ * told of all, so there is no circle. */
+static void explain(const struct habit *habit, struct thrum__finding *finding)
+{
+	const struct thrum__model *model = habit->model;
+	uint32_t lane = thrum__why_last_lane(model, habit->handle);
+	bool has_loop = false, has_waker = false;
+
+	if (finding->class != THRUM__FINDING_DEADLOCK || finding->certainty == THRUM__CERTAIN ||
+		lane == THRUM__NONE)
+		return;
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		has_loop |= finding->steps[i].task == model->lanes[lane].task;
+		has_waker |= finding->steps[i].task == habit->last.by;
+	}
+	if (has_loop && has_waker)
+		tell_wait(habit, finding->task, finding->certainty, finding);
+}
+
+static void tell(const struct habit *habit, struct thrum__findings *findings)
+{
+	/* The thread that woke the handle waits for what nobody gives. */
+	if (findings->count == 0)
+		findings->count = tell_wait(habit, thrum__why_heir_of(habit->model, habit->last.by),
+			THRUM__POSSIBLE, findings->findings);
+	else
+		for (uint32_t i = 0; i < findings->count; i++)
+			explain(habit, &findings->findings[i]);
+}
+
+void thrum__why_add_one_each(const struct thrum__model *model, struct thrum__findings *findings)
+{
+	uint32_t count = 0;
+
+	if (model->ending != THRUM_ENDING_KILLED || thrum__why_is_polite(model) ||
+		!thrum__why_is_at_rest(model))
+		return;
+	THRUM__EACH_TASK (model, task) {
+		struct habit habit = {.model = model, .handle = task, .task = THRUM__NONE};
+
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE ||
+			!thrum__analyse_task_is_pending(model, task) ||
+			!THRUM__BEGINS_WITH(model, task, "async "))
+			continue;
+		if (count++ == HANDLES_MAX)
+			return;
+		if (takes_one_each(&habit) && model->end - habit.end >= THRUM__SOON_OUTSIDE &&
+			only_ticks(model, habit.end)) {
+			tell(&habit, findings);
+			return;
+		}
+	}
+}

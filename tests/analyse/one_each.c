@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/* A handle takes one thing in each run, and runs once for several wake-ups. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define END 1500     /* ms */
+
+/* A worker, 12, wakes the handle 5 of main's loop so often, which begins so many tasks with that amount. */
+static void turn(int at, int wakes, int tasks, int amount)
+{
+	for (int i = 0; i < wakes; i++)
+		story_tell("%d" MS "@1 ready 12 5\n", at);
+	story_tell("%d" MS "resume \"wait for work\n%d" MS "switch 5\n", at + 1, at + 1);
+	for (int i = 0; i < tasks; i++)
+		story_tell("%d" MS "create 5 %d request =7\n%d" MS
+			   "label %d \"write %d bytes\n%d" MS "resolve 5 %d\n",
+			at + 2, at * 10 + i, at + 2, at * 10 + i, amount, at + 2, at * 10 + i);
+	story_tell("%d" MS "switch 1\n%d" MS "suspend \"wait for work\n", at + 3, at + 3);
+}
+
+/* Three turns for one wake-up; then one for several, and `more`. At last the worker waits. */
+static void tell(int wakes, int tasks, int amount, const char *more)
+{
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 5 handle\n"
+		"0 label 5 \"async on_result\n0 create 1 6 timer\n0 label 6 \"clock\n"
+		"0 @1 create - 12 thread\n0 @1 label 12 \"scaler\n0 @1 switch 12\n"
+		"0 @1 create 12 3 condition\n0 @1 label 3 \"has_job\n0 suspend \"wait for work\n");
+	for (int at = 10; at < 40; at += 10)
+		turn(at, 1, 1, 4);
+	turn(40, wakes, tasks, amount);
+	story_tell("%s", more);
+	story_tell(
+		"500" MS "resume \"wait for work\n500" MS "switch 6\n500" MS "switch 1\n500" MS
+		"suspend \"wait for work\n501" MS "@1 wait 12 3\n501" MS "@1 suspend \"blocked\n");
+}
+
+static void expect(int ending, uint32_t count)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model = story_model(story_told(), false);
+	const struct thrum__finding *finding;
+
+	model->ending = (uint8_t)ending;
+	model->ending_code = 9;
+	model->end = INT64_C(1000000) * END;
+	story_find(model, &findings);
+	assert_int_equal(findings.count, count);
+	if (count > 0) {
+		finding = findings.findings;
+		assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+		assert_int_equal(finding->certainty, THRUM__POSSIBLE);
+		assert_int_equal(finding->task, story_task(model, 12));
+		assert_int_equal(finding->steps[0].kind, THRUM__STEP_MERGED);
+		assert_int_equal(finding->steps[0].task, story_task(model, 5));
+		assert_int_equal(finding->steps[0].more, 3);
+		assert_int_equal(finding->steps[1].kind, THRUM__STEP_WAITS_FOR);
+	}
+	story_free(model, &findings);
+}
+
+static void one_run_for_several_wake_ups_leaves_things(void **state)
+{
+	(void)state;
+	tell(3, 1, 4, "");
+	expect(THRUM_ENDING_KILLED, 1);
+	/* A wait within a turn parts its run. */
+	tell(3, 1, 4,
+		"50" MS "@1 ready 12 5\n51" MS "resume \"wait for work\n51" MS "switch 5\n"
+		"51" MS "suspend \"blocked\n52" MS "resume \"blocked\n"
+		"52" MS "create 5 900 request =7\n52" MS "label 900 \"write 4 bytes\n"
+		"52" MS "resolve 5 900\n53" MS "switch 1\n53" MS "suspend \"wait for work\n");
+	expect(THRUM_ENDING_KILLED, 1);
+}
+
+static void a_run_that_takes_all_leaves_nothing(void **state)
+{
+	(void)state;
+	/* One for each wake-up, or one for all. */
+	tell(3, 3, 4, "");
+	expect(THRUM_ENDING_KILLED, 0);
+	tell(3, 1, 12, "");
+	expect(THRUM_ENDING_KILLED, 0);
+	/* It ran as often as it was woken. */
+	tell(1, 1, 4, "");
+	expect(THRUM_ENDING_KILLED, 0);
+}
+
+static void a_program_that_goes_on_has_no_loss(void **state)
+{
+	(void)state;
+	/* The handle has yet to run; a request is under way; a timer is to come. */
+	tell(3, 1, 4, "60" MS "@1 ready 12 5\n");
+	expect(THRUM_ENDING_KILLED, 0);
+	tell(3, 1, 4, "60" MS "@1 create 12 900 request\n60" MS "@1 label 900 \"write 4 bytes\n");
+	expect(THRUM_ENDING_KILLED, 0);
+	tell(3, 1, 4, "60" MS "@1 create 12 900 timer\n60" MS "@1 label 900 \"later\n");
+	expect(THRUM_ENDING_KILLED, 0);
+	/* The timer gave the worker something to do, or began a task. */
+	tell(3, 1, 4, "60" MS "switch 6\n60" MS "signal 6 3 =0\n60" MS "switch 1\n");
+	expect(THRUM_ENDING_KILLED, 0);
+	tell(3, 1, 4,
+		"60" MS "switch 6\n60" MS "create 6 900 task\n60" MS "resolve 6 900\n60" MS
+		"switch 1\n");
+	expect(THRUM_ENDING_KILLED, 0);
+	/* Nobody knows whether it hangs. */
+	tell(3, 1, 4, "");
+	expect(THRUM_ENDING_RUNNING, 0);
+}
+
+/* A recording whose beginning is forgotten tells nothing. */
+static void a_forgotten_run_is_no_loss(void **state)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	(void)state;
+	tell(3, 1, 4, "");
+	model = story_model(story_told(), false);
+	model->ending = THRUM_ENDING_KILLED;
+	model->end = INT64_C(1000000) * END;
+	thrum__model_forget(model, INT64_C(100000000));
+	story_find(model, &findings);
+	assert_int_equal(findings.count, 0);
+	story_free(model, &findings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_run_for_several_wake_ups_leaves_things),
+		cmocka_unit_test(a_run_that_takes_all_leaves_nothing),
+		cmocka_unit_test(a_program_that_goes_on_has_no_loss),
+		cmocka_unit_test(a_forgotten_run_is_no_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
