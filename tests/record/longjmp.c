@@ -20,6 +20,7 @@
 
 static sigjmp_buf out;
 static uint32_t steps_left, jumps, logged;
+static volatile sig_atomic_t is_in_call;
 
 static void jump_out(int signal)
 {
@@ -284,11 +285,11 @@ static void handlers_on_another_stack(void **state)
 	}
 }
 
-/* As an asynchronous cancellation does it. */
+/* As an asynchronous cancellation does it. Not within STEP_OFF, whose stack nobody can unwind. */
 static void end_thread(int signal)
 {
 	(void)signal;
-	if (steps_left-- == 0)
+	if (is_in_call && steps_left-- == 0)
 		pthread_exit(NULL);
 }
 
@@ -296,8 +297,10 @@ static void *end_in_a_call(void *steps)
 {
 	thrum_task_switch(77);
 	steps_left = (uint32_t)(uintptr_t)steps;
+	is_in_call = true;
 	STEP_ON();
 	thrum_task_wait(1, 2);
+	is_in_call = false;
 	STEP_OFF();
 	return (void *)1;
 }
