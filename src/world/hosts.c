@@ -59,8 +59,8 @@ static void set_clock(struct thrum__world_clock *clock, const struct thrum_trace
 	clock->ns_per_tick = info->clock_frequency ? 1e9 / (double)info->clock_frequency : 1;
 }
 
-/* Whether two recordings of a host count with the same clock: one knows how fast it is from the other. Ticks of
- * CLOCK_MONOTONIC are ns in what is imported, and longer in what was recorded. */
+/* Whether two recordings of a host count with the same clock: one knows how fast it is from the other.
+ * Ticks of CLOCK_MONOTONIC are ns in what is imported, and longer in what was recorded. */
 static bool has_same_clock(const struct thrum_trace_info *a, const struct thrum_trace_info *b)
 {
 	return strcmp(a->clock, b->clock) == 0 && a->clock_frequency / 2 < b->clock_frequency &&

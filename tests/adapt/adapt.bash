@@ -12,7 +12,6 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 failed=0
-started_at=${EPOCHREALTIME/[.,]/} # µs
 
 wrong() {
 	echo "$*"
@@ -20,8 +19,8 @@ wrong() {
 }
 
 # told[NAME]=PATTERN, set before NAME is recorded: its program hangs or waits, and is ended by a signal once
-# `thrum why` has said so for a while, or after a minute. So no busy machine ends it too early, or before its recording has
-# begun. `all_told` checks them all.
+# `thrum why` has said so for a while, or after a minute. So no busy machine ends it too early, or before its
+# recording has begun. `all_told` checks them all.
 declare -A told=()
 
 # rests[NAME]=yes, set likewise: the cause is told only of a program that did nothing for long before it was killed. So
@@ -146,12 +145,12 @@ all_same() {
 
 # begin NAME COMMAND...: records it in the background, as NAME.thrum, with its output in NAME.out. `wait` waits for all
 # of these.
-declare -A recorders=()
+declare -A recorders=() begun=() # begun: ms
 begin() {
 	local name=$1
 	shift
 	env ${told[$name]:+PATIENCE=60} "$THRUM" record -o "$name.thrum" --size=64M -- "$@" >"$name.out" 2>&1 </dev/null &
-	recorders[$name]=$!
+	recorders[$name]=$! begun[$name]=$(date +%s%3N)
 	if [[ ${told[$name]-} ]]; then
 		end_once_told "$name" "$name.thrum" $! KILL &
 	fi
@@ -167,16 +166,17 @@ comes() {
 	return 1
 }
 
-# kill_at_rest NAME...: kills the programs that `begin` records. Each prints "hangs" once it is about to, and is given
-# three seconds then, or five times as long as the test took so far. So it is at rest for far longer than its
-# longest pause before, on a slow machine, too.
+# kill_at_rest NAME...: kills the programs that `begin` records. Each prints "hangs" once it is about to. The last one
+# is given three seconds then, or five times as long as the slowest took until it hung. So each is at rest for far
+# longer than its longest pause before, on a slow machine, too.
 kill_at_rest() {
-	local name rest
+	local name hung slowest=600
 	for name in "$@"; do
 		comes grep -q '^hangs' "$name.out" || wrong "$name doesn't hang"
+		hung=$((10#$(date -r "$name.out" +%s%3N) - begun[$name]))
+		((hung < slowest)) || slowest=$hung
 	done
-	rest=$(((${EPOCHREALTIME/[.,]/} - started_at) / 200000))
-	sleep $((rest > 3 ? rest : 3))
+	sleep $((5 * slowest / 1000 + 1))
 	for name in "$@"; do
 		pkill -KILL -P "${recorders[$name]}"
 	done

@@ -110,6 +110,31 @@ static void tells_last_run(void **state)
 	thrum__model_destroy(model);
 }
 
+/* A handle that is closed runs twice more before its loop waits again: it learns so, and it ends. That turn
+ * may have left something out, but nobody asks it for an answer. */
+static void a_turn_that_closes(void **state)
+{
+	struct thrum__odd_search search;
+	struct thrum__model *model;
+	struct thrum__odd odd;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 4; i++)
+		answer(100 * (i + 1), 10 + i);
+	story_tell("900 suspend \"waits for work\n950 resume \"waits for work\n");
+	begin_run(1000, 2);
+	begin_run(1010, 1);
+	begin_run(1020, 2);
+	story_tell("1030 resolve 2 2\n1040 switch 1\n");
+	assert_int_equal(find(&odd, &model, 1), 1);
+	assert_int_equal(odd.time[0], 1000);
+	search = (struct thrum__odd_search){.model = model};
+	assert_int_equal(thrum__analyse_odd(&search, odd.on, 10000, &odd, 1), 0);
+	thrum__analyse_odd_free(&search);
+	thrum__model_destroy(model);
+}
+
 static void tells_several(void **state)
 {
 	struct thrum__model *model;
@@ -478,6 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_last_run),
+		cmocka_unit_test(a_turn_that_closes),
 		cmocka_unit_test(tells_several),
 		cmocka_unit_test(needs_a_rule_that_ends),
 		cmocka_unit_test(tells_what_goes_together),

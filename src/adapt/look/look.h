@@ -62,7 +62,8 @@ bool thrum__adapt_look(struct looking *);
 bool thrum__adapt_look_aside(struct looking *);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
-/* Which other threads only nap, as all looks of the calling thread have seen in which it asked. O(threads). */
+/* Which other threads only nap, as all looks of the calling thread have seen in which it asked. Costs
+ * O(threads). */
 const struct naps *thrum__adapt_look_naps(void);
 /* Looks for sources of the loop that are gone. NULL: there are none. */
 extern void (*_Atomic thrum__adapt_looks_gone)(const struct looking *);

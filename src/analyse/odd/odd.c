@@ -51,10 +51,11 @@ static bool is_sure(const struct thrum__odd_work *work, const struct thrum__odd_
 	}
 }
 
-/* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Returns
- * false if the latest is no later than all with b, or if there are too many. */
+/* Looks for the turns of a series that have the effect a, and surely lack b. The latest comes first. Turns
+ * that closed their handle count only if `may_close`. Returns false if the latest is no later than all with
+ * b, or if there are too many. */
 static bool find_turns(const struct thrum__odd_work *work, const struct thrum__odd_series *series,
-	unsigned a, unsigned b, struct thrum__odd *odd)
+	unsigned a, unsigned b, bool may_close, struct thrum__odd *odd)
 {
 	const struct thrum__odd_effect *effect = &series->of[b - 1];
 	unsigned looked = 0, with = 0;
@@ -68,6 +69,8 @@ static bool find_turns(const struct thrum__odd_work *work, const struct thrum__o
 	for (uint32_t t = series->last; t > 0; t = work->turns[t - 1].before) {
 		const struct thrum__odd_turn *turn = &work->turns[t - 1];
 
+		if (turn->closes && !may_close)
+			continue;
 		if (odd->count == 0 && turn->time <= effect->last)
 			return false;
 		with += turn->effects >> a & turn->effects >> b & 1;
@@ -94,7 +97,7 @@ static bool find_turns(const struct thrum__odd_work *work, const struct thrum__o
 }
 
 /* The oddest thing of a series: what all its turns have comes first, then what most of them have. Unless `on`
- * is NONE, only effects on that task count. */
+ * is NONE, only effects on that task count, and a turn that closed its handle needs none. */
 static void find_in(const struct thrum__odd_work *work, const struct thrum__odd_series *series,
 	uint32_t on, struct thrum__odd *found)
 {
@@ -111,7 +114,7 @@ static void find_in(const struct thrum__odd_work *work, const struct thrum__odd_
 				(on != THRUM__NONE && series->of[b - 1].on != on) ||
 				(found->count > 0 && with <= found->with))
 				continue;
-			if (find_turns(work, series, a, b, &odd))
+			if (find_turns(work, series, a, b, on == THRUM__NONE, &odd))
 				*found = odd;
 		}
 }

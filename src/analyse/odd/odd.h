@@ -60,8 +60,8 @@ void thrum__analyse_odd_prepare(struct thrum__odd_search *, const atomic_bool *i
 
 /*
  * Finds up to `max` series whose latest odd turn began before a time, the latest one first; unless `on` is
- * NONE, only those whose effect is on that task. None if events are missing. Returns how many there are,
- * or -THRUM_E_MEMORY. The first call takes O(events).
+ * NONE, only those whose effect is on that task: then turns that closed their handle need none. Finds none if
+ * events are missing. Returns how many there are, or -THRUM_E_MEMORY. The first call takes O(events).
  */
 THRUM__MUST_USE int thrum__analyse_odd(struct thrum__odd_search *, uint32_t on, int64_t before,
 	struct thrum__odd *, uint32_t max);

@@ -160,6 +160,21 @@ static void note_effect(struct thrum__odd_work *work, uint32_t task, int kind, u
 
 /* ---- Events ------------------------------------------------------------------------------- */
 
+/* How often a lane has waited for work. */
+static uint32_t lane_works(const struct thrum__odd_work *work, uint32_t lane)
+{
+	return lane < work->model->lane_count ? work->rested[lane] : 0;
+}
+
+/* A callback's task ends in this run. Its run before, in the same round of its loop, closed it. */
+static void note_closing(struct thrum__odd_work *work, const struct thrum__odd_turn *last)
+{
+	struct thrum__odd_turn *before = open_turn(work, last->task);
+
+	if (before && before->works == last->works)
+		before->closes = true;
+}
+
 static void note_run(struct thrum__odd_work *work, uint32_t run)
 {
 	const struct thrum__model *model = work->model;
@@ -185,6 +200,9 @@ static void note_run(struct thrum__odd_work *work, uint32_t run)
 	turn.until = THRUM__RUN(model, run, end);
 	ends = THRUM__TASK(model, task, end) >= turn.time &&
 		THRUM__TASK(model, task, end) <= turn.until;
+	turn.works = lane_works(work, THRUM__RUN(model, run, lane));
+	if (is_callback && ends)
+		note_closing(work, &turn);
 	turn.series = series_of(work, class, is_callback && ends, 0);
 	begin_turn(work, &turn);
 }
@@ -232,9 +250,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t task)
 /* How often a thread's lane has waited for work. */
 static uint32_t works_of(const struct thrum__odd_work *work, uint32_t thread)
 {
-	uint32_t lane = lane_of(work->model, thread);
-
-	return lane < work->model->lane_count ? work->rested[lane] : 0;
+	return lane_works(work, lane_of(work->model, thread));
 }
 
 /* Tells apart for what a thread waited: its sleeps at different places begin different turns. */

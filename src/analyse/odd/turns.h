@@ -31,11 +31,12 @@ struct thrum__odd_turn {
 	uint32_t task, after; /* after: see struct thrum__odd */
 	uint32_t series;      /* NONE: it isn't known what began it */
 	uint32_t before;      /* the turn of the series before it, + 1 */
-	uint32_t works;     /* by a descriptor: how often its lane had waited for work until then */
+	uint32_t
+		works; /* by a descriptor, or of a callback: how often its lane had waited for work */
 	uint32_t waits_on;  /* the class of what its thread waited for last, + 1; 0: not known */
 	int32_t descriptor; /* -1: none */
 	uint16_t effects;
-	bool has_waited;
+	bool has_waited, closes; /* closes: its handle, which ended in the same round */
 };
 
 struct thrum__odd_work {
