@@ -164,6 +164,27 @@ static void a_run(void **state)
 	end(&r);
 }
 
+/* Nothing is recorded in the whole run. */
+static void a_silent_run(void **state)
+{
+	struct read r;
+	uint32_t task;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 2 bind\n"
+		"2000 switch 2\n9000 switch 1\n",
+		false);
+	task = story_task(r.model, 2);
+	assert_int_equal(thrum__document_task(&r.stats, task, THRUM__TASK(r.model, task, run),
+				 &r.document),
+		0);
+	document_check(&r.document, r.model);
+	assert_non_null(strstr(document_show(&r.document),
+		"section: In this run\nmore: 7 µs without an event\nsection: Its task"));
+	end(&r);
+}
+
 /* A lane's own task has many edges after a run: the run's request is found all the same. In the next run it
  * has to do with two requests, so none is told. */
 static void a_run_long_ago(void **state)
@@ -618,6 +639,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_failed),
 		cmocka_unit_test(counters_and_those_who_wait),
 		cmocka_unit_test(a_run),
+		cmocka_unit_test(a_silent_run),
 		cmocka_unit_test(a_run_long_ago),
 		cmocka_unit_test(a_thread),
 		cmocka_unit_test(a_message),

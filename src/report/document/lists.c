@@ -341,8 +341,11 @@ void thrum__document_tell_done(struct thrum__document_task_writer *t)
 	keep_notes(t, true, &latest);
 	keep_notes(t, false, &latest);
 	keep_values(t, &latest);
-	if (!begin_section(t, "In this run", &latest))
+	if (!begin_section(t, "In this run", &latest)) {
+		thrum__document_write_section(&t->w, "In this run");
+		tell_silence(t, t->from, t->to);
 		return;
+	}
 	for (unsigned i = 0; i < latest.count; i++) {
 		uint32_t row = latest.lines[i].row, of = latest.lines[i].of;
 
