@@ -37,7 +37,7 @@ static struct event reply = {.mutex = PTHREAD_MUTEX_INITIALIZER,
 static void *network(void *data)
 {
 	thrum_lane_name("network");
-	pause_ms(broken ? 0 : 100);
+	pause_ms(broken ? 0 : 500);
 	pthread_mutex_lock(&reply.mutex);
 	event_signal(&reply);
 	pthread_mutex_unlock(&reply.mutex);
@@ -49,7 +49,7 @@ static void *ask(void *data)
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "ask");
 
 	thrum_task_should_resolve(task);
-	pause_ms(50);
+	pause_ms(150);
 	THRUM_RUN (task) {
 		pthread_mutex_lock(&reply.mutex);
 		event_wait(&reply);

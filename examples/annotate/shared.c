@@ -76,7 +76,7 @@ static void *client(void *data)
 	for (int i = 1; i <= PAGES; i++) {
 		thrum_task task;
 
-		pause_ms(5 * (unsigned)self);
+		pause_ms(40 * (unsigned)self);
 		task = thrum_task_createf(THRUM_KIND_TASK, "GET /%d for %c", i, '@' + self);
 		thrum_task_should_resolve(task);
 		THRUM_RUN (task)

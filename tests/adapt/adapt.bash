@@ -18,6 +18,18 @@ wrong() {
 	failed=1
 }
 
+# How many times as long as on an idle machine a program waits here before its alarm ends it (programs/patience.h):
+# two short recordings take up to 0.15 s there.
+set_slowness() {
+	local begun=${EPOCHREALTIME/[.,]/} took
+	"$THRUM" record -o slowness.thrum -- true 2>/dev/null
+	"$THRUM" record -o slowness.thrum -- true 2>/dev/null
+	rm -f slowness.thrum
+	took=$(((${EPOCHREALTIME/[.,]/} - begun) / 150000 + 1))
+	export SLOWNESS=$((took < 6 ? took : 6))
+}
+set_slowness
+
 # told[NAME]=PATTERN, set before NAME is recorded: its program hangs or waits, and is ended by a signal once
 # `thrum why` has said so for a while, or after a minute. So no busy machine ends it too early, or before its
 # recording has begun. `all_told` checks them all.

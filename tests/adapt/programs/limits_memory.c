@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +26,13 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static atomic_bool is_held;
+
 static void *hold(void *unused)
 {
 	pthread_mutex_lock(&lock);
-	usleep(2 * MOMENT);
+	is_held = true;
+	usleep(10 * MOMENT);
 	pthread_mutex_unlock(&lock);
 	return unused;
 }
@@ -46,7 +51,8 @@ static void work(void)
 		printf("no thread: %s\n", strerror(error));
 		return;
 	}
-	usleep(MOMENT);
+	while (!is_held)
+		usleep(1000);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, NULL);

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A program that hangs lives so many seconds, or as many as PATIENCE says in the environment. Then the test
- * ends the program as soon as `thrum why` tells the cause (`told` in tests/adapt/adapt.bash). */
+/* A program that hangs lives so many seconds, on a slow machine SLOWNESS times as many, or as many as PATIENCE
+ * says in the environment. Then the test ends the program as soon as `thrum why` tells the cause (`told` in
+ * tests/adapt/adapt.bash, which sets these). */
 static inline unsigned patience(unsigned seconds)
 {
-	const char *other = getenv("PATIENCE");
+	const char *other = getenv("PATIENCE"), *slowness = getenv("SLOWNESS");
 
-	return other ? (unsigned)strtoul(other, NULL, 10) : seconds;
+	if (other)
+		return (unsigned)strtoul(other, NULL, 10);
+	return slowness ? seconds * (unsigned)strtoul(slowness, NULL, 10) : seconds;
 }
 
 /* SIGALRM ends it then. */

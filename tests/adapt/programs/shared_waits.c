@@ -125,16 +125,24 @@ static void named(void)
 	wait_for_post();
 }
 
+/* A thread that waits for a condition looks before: so the child has to be gone by then. */
 static void condition(void)
 {
+	pid_t child;
+	siginfo_t ended = {0};
+
 	make(-1);
-	if (start("worker") == 0) {
+	child = start("worker");
+	if (child == 0) {
 		usleep(is_fine ? 2 * PAUSE : 0);
 		if (is_fine)
 			tell();
 		_exit(0);
 	}
-	usleep(PAUSE);
+	do
+		usleep(PAUSE);
+	while (!is_fine && waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		ended.si_pid == 0);
 	await();
 }
 
