@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A program that hangs lives so many seconds, on a slow machine SLOWNESS times as many, or as many as PATIENCE
- * says in the environment. Then the test ends the program as soon as `thrum why` tells the cause (`told` in
- * tests/adapt/adapt.bash, which sets these). */
+/* A program that hangs lives so many seconds, and SLOWNESS times as many on a slow machine. If PATIENCE is in
+ * the environment, it says how many: then the test ends the program as soon as `thrum why` tells the cause
+ * (`told` in tests/adapt/adapt.bash, which sets both). */
 static inline unsigned patience(unsigned seconds)
 {
 	const char *other = getenv("PATIENCE"), *slowness = getenv("SLOWNESS");
