@@ -28,6 +28,7 @@ static struct watch {
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
 	_Atomic uint64_t task;
+	bool is_sure; /* the task should end: somebody waits for an answer */
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
 
@@ -37,8 +38,7 @@ static _Atomic int fds_used; /* no descriptor from this one on was registered */
 #define LEFT_LONG 500000000 /* ns for which data may be left that a thread was told of */
 static _Atomic uint32_t armed;
 static const void *_Atomic armed_at;
-static _Atomic bool are_once;  /* there are watches that tell once, */
-static _Atomic bool are_edges; /* or of new data only */
+static _Atomic bool are_once; /* there are watches that tell once */
 /* Some were armed later, or by others: there it is no fault that a watch isn't armed. */
 static _Atomic bool are_handed;
 static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
@@ -50,7 +50,7 @@ REAL(epoll_ctl)
 static bool are_any(void)
 {
 	return atomic_load_explicit(&are_once, memory_order_relaxed) ||
-		atomic_load_explicit(&are_edges, memory_order_relaxed);
+		atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed);
 }
 
 /* ---- Registering ------------------------------------------------------------------------------ */
@@ -98,7 +98,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
 	else if (event->events & EPOLLET)
-		atomic_store(&are_edges, true);
+		atomic_store(&thrum__adapt_are_edges, true);
 	if (operation == EPOLL_CTL_MOD && atomic_load(&watch->epoll) == epoll + 1 &&
 		event->events & EPOLLONESHOT) {
 		note_armed(watch, place.at);
@@ -206,6 +206,11 @@ static int fd_of(uint64_t data)
 	return -1;
 }
 
+static bool is_edge(const struct watch *watch)
+{
+	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
+}
+
 int thrum__adapt_watch_of(const struct epoll_event *event)
 {
 	return fd_of(event->data.u64);
@@ -225,9 +230,21 @@ int thrum__adapt_watch_told(const struct epoll_event *event)
 	return fd;
 }
 
+int thrum__adapt_watch_in_turn(int fd)
+{
+	const struct watch *watch = &watches[(unsigned)fd % FDS_MAX];
+	const struct thread *taker = atomic_load_explicit(&watch->taker, memory_order_relaxed);
+
+	if ((unsigned)fd >= FDS_MAX || !taker || !atomic_load(&watch->epoll) || !is_edge(watch))
+		return -1;
+	return taker == thrum__adapt_self &&
+		atomic_load(&watch->turn) == atomic_load(&taker->turns);
+}
+
 void thrum__adapt_watch_accepts(int fd, const void *caller)
 {
-	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_edges, memory_order_relaxed))
+	if ((unsigned)fd < FDS_MAX &&
+		atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed))
 		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
 }
 
@@ -247,7 +264,7 @@ static bool may_be_left(void)
 
 bool thrum__adapt_watches_once(void)
 {
-	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
+	return may_be_left() || atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed);
 }
 
 int thrum__adapt_unread(int fd)
@@ -260,11 +277,6 @@ int thrum__adapt_unread(int fd)
 	if (ioctl(fd, FIONREAD, &size) != 0)
 		return thrum__adapt_listens(fd) ? 1 : 0;
 	return size > 0 ? size : -1;
-}
-
-static bool is_edge(const struct watch *watch)
-{
-	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
 }
 
 /* Whether the thread that was told went back to wait, and left the watch as it is. */
@@ -301,29 +313,56 @@ static thrum_task find_waiter(int fd)
 		: waiter;
 }
 
-static void tell_edge(struct watch *watch, int fd, const void *waits_at)
+/* The code of the program that took of a descriptor last; else where the thread waits. */
+static const void *taker_at(const struct watch *watch, int fd, bool is_door, const void *waits_at)
 {
-	const void *accepter = atomic_load(&watch->accepter);
+	const void *at = is_door ? atomic_load(&watch->accepter) : thrum__adapt_reader(fd);
+
+	return at && (is_door || thrum__adapt_is_of_program(at)) ? at : waits_at;
+}
+
+static void make_edge(struct watch *watch, int fd, const char *words, const void *waits_at)
+{
 	bool is_door = thrum__adapt_listens(fd);
-	const void *caller = is_door && accepter ? accepter : waits_at;
+	const void *caller = taker_at(watch, fd, is_door, waits_at);
 	const char *callback = is_door ? NULL : thrum__adapt_removed_callback(fd, waits_at);
-	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
-	thrum__adapt_put_call(label,
-		is_door ? "queued connections of edge-triggered" : "unread data of edge-triggered",
-		fd);
+	thrum__adapt_put_call(label, is_door ? "queued connections of edge-triggered" : words, fd);
 	if (callback)
 		thrum__adapt_label(label + strlen(label), ", left by the event", callback);
 	else
 		thrum__adapt_label(label + strlen(label), ", left by", caller);
-	task = thrum__create(thrum__adapt_site(callback ? callback + 1 : caller), THRUM_KIND_TASK,
-		label);
-	if (waiter) {
-		thrum_task_wait(waiter, task);
-		thrum_task_should_resolve(task);
+	atomic_store(&watch->task,
+		thrum__create(thrum__adapt_site(callback ? callback + 1 : caller), THRUM_KIND_TASK,
+			label));
+}
+
+/* Tells of one whose data is left for some time; once more if that is for good, though others go on. */
+static void tell_edge(struct watch *watch, int fd, const void *waits_at)
+{
+	const struct thread *taker = atomic_load(&watch->taker);
+	uint32_t turns = taker ? atomic_load(&taker->turns) - atomic_load(&watch->turn) : 0;
+	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
+	bool may_tell = !atomic_load(&watch->task) && may_tell_edge(fd);
+
+	if (thrum__adapt_edge_is_left(fd, watch->since, turns, &waiter)) {
+		resolve_told(&watch->task);
+		make_edge(watch, fd,
+			thrum__adapt_timers_are_armed() ? "rest so far unread of edge-triggered"
+							: "unread rest of edge-triggered",
+			waits_at);
+		watch->is_sure = true;
+	} else if (may_tell) {
+		make_edge(watch, fd, "unread data of edge-triggered", waits_at);
+		watch->is_sure = waiter != THRUM_TASK_NONE;
 	}
-	atomic_store(&watch->task, task);
+	task = atomic_load(&watch->task);
+	if (!watch->is_sure || !task)
+		return;
+	if (waiter)
+		thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
 }
 
 /* Its last reader may have returned early. */
@@ -360,13 +399,12 @@ static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 		watch->seen = turn;
 		watch->left = left;
 	}
-	if (!atomic_load(&watch->task) &&
-		rough_time() - watch->since >= (is_edge(watch) ? LEFT_LONG : LOOK_TWICE) &&
-		(!is_edge(watch) || may_tell_edge(fd))) {
-		if (is_edge(watch))
+	if (is_edge(watch)) {
+		if (rough_time() - watch->since >= LEFT_LONG &&
+			!(watch->is_sure && atomic_load(&watch->task)))
 			tell_edge(watch, fd, waits_at);
-		else
-			tell_once(watch, fd);
+	} else if (!atomic_load(&watch->task) && rough_time() - watch->since >= LOOK_TWICE) {
+		tell_once(watch, fd);
 	}
 	return atomic_load(&watch->task);
 }
