@@ -22,10 +22,15 @@ misses answer "thread (ask|missed\+0x).*Waits for .$armed"
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
-# The rest that an edge-triggered watch leaves, while others go on.
-rest='(unread rest|rest so far unread) of edge-triggered socket [0-9]*, left by (take|edges\+0x)'
+# The rest that a loop leaves, while others go on.
+beside='socket [0-9]* while others go on'
 for case in thread child write; do
-	told[rest-$case]="$rest"
+	told[rest-$case]="unread (data )?of edge-triggered $beside, left by (take|edges\\+0x)"
+done
+told[rest-once]="one-shot watch of $beside, read last by (take|edges\\+0x)"
+told[rest-removed]="unread data of $beside, unwatched since epoll_ctl in (unwatch|edges\\+0x)"
+told[rest-room]="unsent rest for $beside; nobody waits for room since (send_rest|edges\\+0x)"
+for case in thread child write once removed room; do
 	soon "rest-$case" "$programs/edges" "$case"
 	soon "fine-rest-$case" "$programs/edges" "$case" fine
 done
@@ -52,9 +57,9 @@ for case in thread timer limit patience; do
 done
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
-for case in thread child write worker ticks; do
+for case in thread child write once removed room worker ticks; do
 	has "fine-rest-$case" why '^no findings'
-	"$THRUM" dump "fine-rest-$case.thrum" | grep -E 'unread rest|rest so far' && wrong "fine-rest-$case: it is read"
+	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
 done
 
 # Such a wait isn't divided.

@@ -48,7 +48,7 @@ told[own-stopped]='write [0-9]* bytes: Waits for .unread data of .*, reading sto
 soon own-stopped "$programs/uv_stop_tcp" hang
 soon own-timer "$programs/uv_stop_tcp" timer
 # A stream that is stopped while a write is under way, and others go on.
-told[relay]='unread rest of socket [0-9]*, reading stopped by (relay|uv_relay\+0x)'
+told[relay]='unread data of socket [0-9]* while others go on, reading stopped by (relay|uv_relay\+0x)'
 soon relay "$programs/uv_relay" hang
 for case in fine timer thread; do
 	soon "relay-$case" "$programs/uv_relay" "$case"
@@ -72,7 +72,7 @@ for case in own-timer asked-ticks asked-timer asked-fine; do
 done
 for case in fine timer thread; do
 	has "relay-$case" why '^no findings'
-	"$THRUM" dump "relay-$case.thrum" | grep 'unread rest' && wrong "relay-$case: it is read later"
+	"$THRUM" dump "relay-$case.thrum" | grep 'while others go on' && wrong "relay-$case: it is read later"
 done
 for case in timer work user late; do
 	has "$case" why '^no findings'

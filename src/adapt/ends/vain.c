@@ -304,8 +304,8 @@ static bool is_asked_vain(const struct look *look, pid_t process)
 	return asking.vain & bit;
 }
 
-/* Of several processes that may end a step, the one that was started last, if all of them wait in vain; else
- * 0. The later one is started, the more ends it may have got from this process. */
+/* The process that was started last, of several that may end a step, if all of them wait in vain; else 0.
+ * The later one is started, the more ends it may have got from this process. */
 static pid_t last_in_vain(const struct look *look, const struct step *step,
 	const struct judged *judged)
 {

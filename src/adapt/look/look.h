@@ -106,6 +106,9 @@ bool thrum__adapt_watches_once(void);
 void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* Whether an epoll is asked for this event of a descriptor. */
 bool thrum__adapt_watch_has(int fd, uint32_t event);
+/* Whether an epoll will tell that there is room to write; with EPOLLET, not if it has told it since the
+ * latest of so many writes that fell short, and the thread that was told has gone on. */
+bool thrum__adapt_watch_asks_room(int fd, uint32_t times);
 /* Bits: from where all may come for which epolls were asked. */
 unsigned thrum__adapt_watch_origins(void);
 /* The calling thread is about to wait for events. */
@@ -138,16 +141,30 @@ int thrum__adapt_watch_in_turn(int fd);
 extern _Atomic bool thrum__adapt_are_edges;
 /* The calling thread reads, or has tried to read, from a descriptor. */
 void thrum__adapt_edge_read(int fd);
-/* Whether the rest of such a socket's data is left for good since then, though others go on. turns: of the
- * loop, meanwhile. Sets the task that waits for an answer; NONE: it is in another process. */
-bool thrum__adapt_edge_is_left(int fd, int64_t since, uint32_t turns, thrum_task *waiter);
+/* Whether the rest of such a socket's data is left for good since a time, and seen since then, though
+ * others go on. turns: of the loop, meanwhile. Sets the task that waits for an answer; NONE: it is in
+ * another process. */
+bool thrum__adapt_edge_is_left(int fd, int64_t at, int64_t since, uint32_t turns,
+	thrum_task *waiter);
+
+/* Whether nobody is about to read what is left of a socket. From other descriptors, such as a pipe that only
+ * wakes a loop, it need not be read. */
+bool thrum__adapt_edge_may_tell(int fd);
+/* Makes the task that tells of it. accepter: who accepted from it last, or NULL. */
+thrum_task thrum__adapt_edge_make(int fd, bool is_beside, const void *accepter,
+	const void *waits_at);
 
 /* ---- rounds.c ---- */
 
-/* Whether a descriptor's data is left though others go on: its other end waits as long as it takes, and nobody
- * works, as looks have seen since then. To be called again and again; O(threads of all relatives). Sets the
- * task that waits for the other end; NONE: it is in another process. */
-bool thrum__adapt_rounds_are_idle(int fd, int64_t since, thrum_task *waiter);
+/* Whether a descriptor's data is left since a time though others go on: its other end waits as long as it
+ * takes, and nobody works, as looks see since `since`. To be called again and again; O(threads of all
+ * relatives). goes_on: it is known that others go on; else one of them has to nap. Sets the task that
+ * waits for the other end; NONE: it is in another process. */
+bool thrum__adapt_rounds_are_idle(int fd, int64_t at, int64_t since, bool goes_on,
+	thrum_task *waiter);
+
+/* These words in the label of a task say so, behind the descriptor. */
+#define BESIDE " while others go on"
 
 /* ---- removed.c ---- */
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Others that go on while something is left: clients that come again and again, tickers, threads that show how
- * far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for some time:
- * each other thread, and each child, waits for what the program itself sends, or naps and has run meanwhile;
- * and no loop is told of anything that comes from outside of these processes.
+ * Others that go on while something is left: clients that come again and again, tickers, threads that show
+ * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
+ * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
+ * naps has sent or received messages meanwhile, as a client does; or has heard nothing of others since
+ * before, so that nobody can have given it work. And no loop is told of anything that comes from outside of
+ * these processes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "adapt/ends/ends.h"
+#include "adapt/ends/stuck.h"
 #include "adapt/look/look.h"
 
 #define TRIES 3         /* to see all others wait: they may go round, as the loop does */
@@ -26,6 +28,7 @@ struct paces {
 	unsigned count;
 	struct {
 		uint32_t tid;
+		uint32_t messages;
 		uint64_t ran;
 	} list[PACES];
 };
@@ -36,7 +39,10 @@ struct rest {
 	struct look look;
 	pid_t process; /* the one that is looked at */
 	struct paces *paces;
-	bool is_awake;     /* a thread may work, or waits for something outside */
+	int64_t at;        /* when it was left; it may be seen later */
+	bool is_door;      /* it listens: its other ends are all that wait in its queue */
+	bool goes_on;      /* one naps, */
+	bool is_awake;     /* or may work, or waits for something outside */
 	bool is_asked;     /* the other end waits for an answer, or to write more, */
 	thrum_task waiter; /* as this task, if that is known */
 };
@@ -50,6 +56,38 @@ static bool has_run(const struct rest *rest, uint32_t tid)
 		if (paces->list[i].tid == tid)
 			return paces->list[i].ran != thrum__adapt_process_ran(rest->process, tid);
 	return false;
+}
+
+/* How many messages a thread has sent and received; for a child, all of its threads. */
+static uint32_t messages_of(const struct rest *rest, uint32_t tid)
+{
+	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
+								       : NULL;
+	uint32_t count = 0;
+
+	if (thread)
+		return atomic_load(&thread->messages);
+	if (rest->process != rest->look.self &&
+		thrum__adapt_process_is_copy(rest->look.self, rest->process) &&
+		!thrum__adapt_process_copy(rest->process, (uintptr_t)&thrum__adapt_messages, &count,
+			sizeof count))
+		count = 0;
+	return count;
+}
+
+/* Whether a thread that naps does nothing for what is left. */
+static bool is_idle(const struct rest *rest, uint32_t tid)
+{
+	const struct paces *paces = rest->paces;
+	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
+								       : NULL;
+	bool has_spoken = false;
+
+	for (unsigned i = 0; i < paces->count; i++)
+		if (paces->list[i].tid == tid)
+			has_spoken = paces->list[i].messages != messages_of(rest, tid);
+	return has_run(rest, tid) &&
+		(has_spoken || (thread && thrum__adapt_only_naps(thread, rest->at)));
 }
 
 /* The thread waits for the other end. */
@@ -81,7 +119,11 @@ static void look_at_own(struct rest *rest, uint32_t tid, const struct process_ca
 
 	if (is_at_rest(call))
 		return;
-	if (fd < 0 || thrum__adapt_origin(fd) == FROM_OUTSIDE ||
+	if (rest->is_door && fd >= 0 && thrum__adapt_socket_is_before(fd, rest->fd))
+		rest->is_asked = true;
+	else if (thrum__adapt_call_is_epoll(call))
+		rest->is_awake = thrum__adapt_epoll_of(tid, call) < 0 && !has_run(rest, tid);
+	else if (fd < 0 || thrum__adapt_origin(fd) == FROM_OUTSIDE ||
 		thrum__adapt_socket_limit(fd, writes) == LIMITED)
 		rest->is_awake = true;
 	else if (fd == rest->peer)
@@ -100,6 +142,12 @@ static void look_at_child(struct rest *rest, const struct process_call *call)
 		rest->is_asked |= end.is_socket && end.inode == rest->inode;
 }
 
+static void look_at_nap(struct rest *rest, uint32_t tid)
+{
+	rest->goes_on = true;
+	rest->is_awake = !is_idle(rest, tid);
+}
+
 static void look_at_thread(void *context, int directory, const char *name)
 {
 	struct rest *rest = context;
@@ -112,7 +160,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	if (!thrum__adapt_process_call(rest->process, tid, &call))
 		rest->is_awake = true;
 	else if (thrum__adapt_is_nap(&call))
-		rest->is_awake = !has_run(rest, tid);
+		look_at_nap(rest, tid);
 	else if (is_own)
 		look_at_own(rest, tid, &call);
 	else
@@ -164,6 +212,7 @@ static void note_pace(void *context, int directory, const char *name)
 
 	if (paces->count < PACES && tid != own_tid()) {
 		paces->list[paces->count].tid = tid;
+		paces->list[paces->count].messages = messages_of(rest, tid);
 		paces->list[paces->count++].ran = thrum__adapt_process_ran(rest->process, tid);
 	}
 }
@@ -210,7 +259,8 @@ static bool is_left(struct rest *rest)
 	if (fstat(rest->fd, &file) != 0)
 		return false;
 	rest->inode = file.st_ino;
-	rest->peer = thrum__adapt_others_peer(rest->fd);
+	rest->is_door = thrum__adapt_listens(rest->fd);
+	rest->peer = rest->is_door ? -1 : thrum__adapt_others_peer(rest->fd);
 	for (int i = 0; i < TRIES; i++) {
 		rest->is_asked = false;
 		look_at_others(rest, look_at_thread);
@@ -236,18 +286,19 @@ static bool look(struct rest *rest, struct paces all[PLACES], int64_t since)
 	return is_left(rest);
 }
 
-bool thrum__adapt_rounds_are_idle(int fd, int64_t since, thrum_task *waiter)
+bool thrum__adapt_rounds_are_idle(int fd, int64_t at, int64_t since, bool goes_on,
+	thrum_task *waiter)
 {
 	static struct paces all[PLACES];
 	static _Atomic bool is_busy;
-	struct rest rest = {.fd = fd};
-	bool is_idle;
+	struct rest rest = {.fd = fd, .at = at, .goes_on = goes_on};
+	bool are_idle;
 
 	if (atomic_exchange(&is_busy, true))
 		return false;
-	is_idle = look(&rest, all, since);
+	are_idle = look(&rest, all, since) && rest.goes_on;
 	atomic_store(&is_busy, false);
-	if (is_idle)
+	if (are_idle)
 		*waiter = rest.waiter;
-	return is_idle;
+	return are_idle;
 }

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -20,7 +21,10 @@ static struct watch {
 	_Atomic int epoll; /* + 1; 0: none */
 	_Atomic uint32_t events;
 	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
-	_Atomic uint32_t turn;        /* of that thread */
+	_Atomic uint32_t turn;        /* of that thread, */
+	_Atomic int64_t told_at;      /* and when */
+	_Atomic uint32_t
+		told_room; /* after so many writes that fell short, it told that there is room */
 	/* When it was seen that it has data, of which no thread is told, and in which turn; its task. */
 	int64_t since;
 	uint32_t seen;
@@ -28,7 +32,8 @@ static struct watch {
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
 	_Atomic uint64_t task;
-	bool is_sure; /* the task should end: somebody waits for an answer */
+	bool is_sure;   /* the task should end: somebody waits for an answer */
+	bool is_beside; /* the same, though others go on */
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
 
@@ -45,6 +50,11 @@ static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
 
 REAL(poll)
 REAL(epoll_ctl)
+
+static bool is_edge(const struct watch *watch)
+{
+	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
+}
 
 /* Whether there are watches of either sort. */
 static bool are_any(void)
@@ -118,6 +128,17 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 bool thrum__adapt_watch_has(int fd, uint32_t event)
 {
 	return fd < FDS_MAX && events_of(fd) & event;
+}
+
+bool thrum__adapt_watch_asks_room(int fd, uint32_t times)
+{
+	const struct watch *watch = &watches[(unsigned)fd % FDS_MAX];
+	const struct thread *taker = atomic_load(&watch->taker);
+
+	if (!thrum__adapt_watch_has(fd, EPOLLOUT))
+		return false;
+	return !is_edge(watch) || !taker || atomic_load(&watch->told_room) != times ||
+		atomic_load(&taker->turns) == atomic_load(&watch->turn);
 }
 
 unsigned thrum__adapt_watch_origins(void)
@@ -206,11 +227,6 @@ static int fd_of(uint64_t data)
 	return -1;
 }
 
-static bool is_edge(const struct watch *watch)
-{
-	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
-}
-
 int thrum__adapt_watch_of(const struct epoll_event *event)
 {
 	return fd_of(event->data.u64);
@@ -221,12 +237,16 @@ int thrum__adapt_watch_told(const struct epoll_event *event)
 	int fd = fd_of(event->data.u64);
 	struct thread *self = thrum__adapt_self;
 	struct watch *watch = &watches[fd < 0 ? 0 : fd];
+	struct unsent unsent;
 
 	if (fd < 0 || !self || !are_any() ||
 		!(atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)))
 		return fd;
 	atomic_store(&watch->turn, atomic_load(&self->turns));
+	atomic_store(&watch->told_at, rough_time());
 	atomic_store(&watch->taker, self);
+	if (event->events & EPOLLOUT && is_edge(watch) && thrum__adapt_unsent_get(fd, &unsent))
+		atomic_store(&watch->told_room, unsent.times);
 	return fd;
 }
 
@@ -243,9 +263,11 @@ int thrum__adapt_watch_in_turn(int fd)
 
 void thrum__adapt_watch_accepts(int fd, const void *caller)
 {
-	if ((unsigned)fd < FDS_MAX &&
-		atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed))
-		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
+	if ((unsigned)fd >= FDS_MAX ||
+		!atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed))
+		return;
+	thrum__adapt_edge_read(fd);
+	atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
 }
 
 void thrum__adapt_watch_turn(void)
@@ -291,16 +313,6 @@ static bool is_left(const struct watch *watch)
 			atomic_load(&taker->turns) != atomic_load(&watch->turn));
 }
 
-/* Whether nobody is about to read what is left of a connection. From other descriptors, such as a
- * pipe that only wakes a loop, it need not be read. */
-static bool may_tell_edge(int fd)
-{
-	struct stat file;
-
-	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) &&
-		thrum__adapt_others_nap(thrum__adapt_look_naps());
-}
-
 /* The wait of the thread that waits for an answer by this descriptor, or NONE. */
 static thrum_task find_waiter(int fd)
 {
@@ -313,52 +325,24 @@ static thrum_task find_waiter(int fd)
 		: waiter;
 }
 
-/* The code of the program that took of a descriptor last; else where the thread waits. */
-static const void *taker_at(const struct watch *watch, int fd, bool is_door, const void *waits_at)
-{
-	const void *at = is_door ? atomic_load(&watch->accepter) : thrum__adapt_reader(fd);
-
-	return at && (is_door || thrum__adapt_is_of_program(at)) ? at : waits_at;
-}
-
-static void make_edge(struct watch *watch, int fd, const char *words, const void *waits_at)
-{
-	bool is_door = thrum__adapt_listens(fd);
-	const void *caller = taker_at(watch, fd, is_door, waits_at);
-	const char *callback = is_door ? NULL : thrum__adapt_removed_callback(fd, waits_at);
-	char label[CALL_MAX + PLACE_MAX + 40];
-
-	thrum__adapt_put_call(label, is_door ? "queued connections of edge-triggered" : words, fd);
-	if (callback)
-		thrum__adapt_label(label + strlen(label), ", left by the event", callback);
-	else
-		thrum__adapt_label(label + strlen(label), ", left by", caller);
-	atomic_store(&watch->task,
-		thrum__create(thrum__adapt_site(callback ? callback + 1 : caller), THRUM_KIND_TASK,
-			label));
-}
-
-/* Tells of one whose data is left for some time; once more if that is for good, though others go on. */
+/* Tells of one whose data is left for some time; once more if others go on. */
 static void tell_edge(struct watch *watch, int fd, const void *waits_at)
 {
 	const struct thread *taker = atomic_load(&watch->taker);
 	uint32_t turns = taker ? atomic_load(&taker->turns) - atomic_load(&watch->turn) : 0;
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
-	bool may_tell = !atomic_load(&watch->task) && may_tell_edge(fd);
+	bool may_tell = !atomic_load(&watch->task) && thrum__adapt_edge_may_tell(fd);
 
-	if (thrum__adapt_edge_is_left(fd, watch->since, turns, &waiter)) {
-		resolve_told(&watch->task);
-		make_edge(watch, fd,
-			thrum__adapt_timers_are_armed() ? "rest so far unread of edge-triggered"
-							: "unread rest of edge-triggered",
-			waits_at);
-		watch->is_sure = true;
-	} else if (may_tell) {
-		make_edge(watch, fd, "unread data of edge-triggered", waits_at);
-		watch->is_sure = waiter != THRUM_TASK_NONE;
-	}
-	task = atomic_load(&watch->task);
-	if (!watch->is_sure || !task)
+	watch->is_beside = thrum__adapt_edge_is_left(fd, atomic_load(&watch->told_at), watch->since,
+		turns, &waiter);
+	watch->is_sure = watch->is_beside || (may_tell && waiter);
+	if (!watch->is_beside && !may_tell)
+		return;
+	resolve_told(&watch->task);
+	task = thrum__adapt_edge_make(fd, watch->is_beside, atomic_load(&watch->accepter),
+		waits_at);
+	atomic_store(&watch->task, task);
+	if (!watch->is_sure)
 		return;
 	if (waiter)
 		thrum_task_wait(waiter, task);
@@ -366,21 +350,40 @@ static void tell_edge(struct watch *watch, int fd, const void *waits_at)
 }
 
 /* Its last reader may have returned early. */
-static void tell_once(struct watch *watch, int fd)
+static void tell_once(struct watch *watch, int fd, bool is_beside, thrum_task waiter)
 {
 	const void *own = atomic_load(&watch->armed_at), *reader = thrum__adapt_reader(fd);
 	const void *caller = own ? own : atomic_load(&armed_at);
-	thrum_task task, waiter = find_waiter(fd);
-	char label[CALL_MAX + 2 * PLACE_MAX + 60];
+	char label[CALL_MAX + 2 * PLACE_MAX + 80];
+	thrum_task task;
 
+	resolve_told(&watch->task);
 	thrum__adapt_put_call(label, "one-shot watch of", fd);
+	if (is_beside)
+		strcat(label, BESIDE);
 	if (reader)
 		thrum__adapt_label(label + strlen(label), ", read last by", reader);
 	thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
 	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	if (waiter)
 		thrum_task_wait(waiter, task);
+	if (is_beside)
+		thrum_task_should_resolve(task);
+	watch->is_beside = is_beside;
 	atomic_store(&watch->task, task);
+}
+
+/* Tells of one that isn't armed again; once more if others go on. */
+static void look_at_once(struct watch *watch, int fd)
+{
+	thrum_task waiter;
+
+	if (!atomic_load(&watch->task))
+		tell_once(watch, fd, false, find_waiter(fd));
+	else if (!watch->is_beside &&
+		thrum__adapt_rounds_are_idle(fd, atomic_load(&watch->told_at), watch->since, false,
+			&waiter))
+		tell_once(watch, fd, true, waiter);
 }
 
 /* Looks at one. Returns its task if it is told of. */
@@ -403,8 +406,8 @@ static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 		if (rough_time() - watch->since >= LEFT_LONG &&
 			!(watch->is_sure && atomic_load(&watch->task)))
 			tell_edge(watch, fd, waits_at);
-	} else if (!atomic_load(&watch->task) && rough_time() - watch->since >= LOOK_TWICE) {
-		tell_once(watch, fd);
+	} else if (rough_time() - watch->since >= LOOK_TWICE) {
+		look_at_once(watch, fd);
 	}
 	return atomic_load(&watch->task);
 }

@@ -3,13 +3,15 @@
  * Streams of libuv whose reading was stopped (uv_read_stop), mostly since those that take the data are
  * slow. If nobody starts it again, all that the other end writes stays unread. A loop's thread looks now
  * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
- * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
- * twice since. A stream that is read doesn't count if its other end is here, too, and all threads rest.
- * The other end may be the loop's own, and have sent all: then its handle waits for the answer. That is told
- * later, and not if the program stopped reading for nearly as long before.
+ * the loop that is known to go on: no request, no other stream that is read, and no timer but those that
+ * came twice since. A stream that is read doesn't count if its other end is here, too, and all threads
+ * rest. The other end may be the loop's own, and have sent all: then its handle waits for the answer. That
+ * is told later, and not if the program stopped reading for nearly as long before.
  *
  * Most stop since a write is under way, and start again in its callback. So where all requests are done for
  * long, and the stream is stopped still, the data is left for good, though other streams and threads go on.
+ * The same is true if the reading was started again in vain, as it went on still, and stopped right after
+ * that.
  */
 #include "adapt/uv/noted.h"
 
@@ -23,8 +25,8 @@
 
 /* In `more`: */
 #define RENAMED 1u /* uv_run has returned since, so the pipe's name tells of it */
-#define WROTE 2u   /* a request was under way when it was stopped */
-#define SURE 4u    /* it is told that the data is left though others go on */
+#define DUE 2u  /* a request was under way when it was stopped, or it had just been started again */
+#define SURE 4u /* it is told that the data is left though others go on */
 
 /* By the place that stopped it. `quiet`: since when the loop has no request. */
 static struct noted_all stopped = {.max = NOTED_MAX};
@@ -42,6 +44,22 @@ REAL(uv_walk)
 
 /* ---- Stopping and starting ------------------------------------------------------------------- */
 
+/* The latest stream whose reading was started again though it went on, and in which turn of the loop. */
+static __thread struct {
+	const void *stream;
+	uint32_t turn;
+} vain __attribute__((tls_model("initial-exec")));
+
+static void note_vain(const uv_stream_t *stream)
+{
+	if ((stream->type == UV_TCP || stream->type == UV_NAMED_PIPE) &&
+		real_uv_is_active(NULL)((const uv_handle_t *)stream) &&
+		real_uv_is_readable(NULL)(stream)) {
+		vain.stream = stream;
+		vain.turn = thrum__adapt_loops_of(thrum__adapt_self);
+	}
+}
+
 void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
 	const uv_stream_t *stream = (const void *)handle;
@@ -51,6 +69,8 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	thrum__adapt_uv_read_anew(stream);
 	thrum__adapt_uv_listens_anew(stream);
 	thrum__adapt_uv_is_taken(stream);
+	if (!one)
+		note_vain(stream);
 	if (!one)
 		return;
 	if (one->more & RENAMED && real_uv_fileno(NULL)(handle, &fd) == 0)
@@ -82,7 +102,9 @@ static void note(uv_stream_t *stream, const void *caller)
 
 	if (!one)
 		return;
-	one->more = stream->loop->active_reqs.count > 0 ? WROTE : 0;
+	if (stream->loop->active_reqs.count > 0 ||
+		(vain.stream == stream && vain.turn == thrum__adapt_loops_of(thrum__adapt_self)))
+		one->more = DUE;
 	atomic_store(&thrum__adapt_stops_streams, true);
 }
 
@@ -162,11 +184,13 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 
 static void tell(struct noted *one, int fd, thrum_task waiter, const char *words)
 {
-	char label[CALL_MAX + PLACE_MAX + 40];
+	char label[CALL_MAX + PLACE_MAX + 60];
 
 	if (one->task)
 		thrum_task_resolve(one->task);
 	thrum__adapt_put_call(label, words, fd);
+	if (one->more & SURE)
+		strcat(label, BESIDE);
 	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->place);
 	one->task = thrum__adapt_look_tell(label, one->place, waiter);
 }
@@ -193,11 +217,11 @@ static bool is_asked(const struct noted *one, const struct rest *rest)
 /* Whether the data is left for good, though others go on. */
 static bool is_left(struct noted *one, struct rest *rest, int fd)
 {
-	if (!(one->more & WROTE) || rest->age / STOPPED_TIMES <= atomic_load(&longest))
+	if (!(one->more & DUE) || rest->age / STOPPED_TIMES <= atomic_load(&longest))
 		return false;
 	if (!one->quiet)
 		one->quiet = rough_time();
-	return thrum__adapt_rounds_are_idle(fd, one->quiet, &rest->waiter);
+	return thrum__adapt_rounds_are_idle(fd, one->since, one->quiet, false, &rest->waiter);
 }
 
 static void look_at(struct noted *one)
@@ -226,7 +250,7 @@ static void look_at(struct noted *one)
 	}
 	if (is_left(one, &rest, fd)) {
 		one->more |= SURE;
-		tell(one, fd, rest.waiter, "unread rest of");
+		tell(one, fd, rest.waiter, "unread data of");
 		return;
 	}
 	if (one->task)

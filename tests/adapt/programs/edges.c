@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A loop whose sockets are watched for new data only (EPOLLET), and which reads once for each event, so that it
- * leaves the rest of a long message, while a visitor goes on. SIGALRM ends the program.
+ * A loop that leaves the rest of a long message, while a visitor goes on. Mostly its sockets are watched
+ * for new data only (EPOLLET), and it reads once for each event. SIGALRM ends the program.
  *
  * edges thread	the uploader, which waits for the answer, and the visitor are threads
  * edges child	they are children, and a timer ticks
  * edges write	the uploader waits for room to write the rest
+ * edges once	the watch (EPOLLONESHOT) isn't armed again after a part
+ * edges removed	the watch is removed after a part
+ * edges room	the rest of an answer isn't sent once there is room
  *
- * With "fine" it reads all. These are well, too, and end by themselves:
+ * With "fine" it takes, or sends, all. These are well, too, and end by themselves:
  *
  * edges worker	the rest is left until a worker has done with the first part
  * edges ticks	a timer reads on, a part each fifth time
@@ -30,10 +33,10 @@
 #include "patience.h"
 
 #define PART 1024
-#define TICKS 5       /* of 100 ms, after which another part is read */
-#define WORKS 3000000 /* us */
+#define TICKS 5  /* of 100 ms, after which another part is read */
+#define WORKS 12 /* naps of 250 ms */
 
-static bool is_fine, is_child, has_worker, has_ticks;
+static bool is_fine, is_child, is_once, is_removed, is_room, has_worker, has_ticks;
 static size_t size = 3 * PART;
 static int set, uploads[2], visits[2], timer, done;
 static atomic_bool is_over;
@@ -42,13 +45,15 @@ static atomic_bool is_over;
 
 static void ask(int fd, const char *message, size_t length)
 {
-	char answer;
+	static __thread char answer[PART];
+	size_t left = length > 1 && is_room ? PART * PART : 1;
 
 	for (ssize_t sent; length > 0; message += sent, length -= (size_t)sent)
 		if ((sent = write(fd, message, length)) <= 0)
 			exit(1);
-	if (read(fd, &answer, 1) != 1)
-		exit(1);
+	for (ssize_t count; left > 0; left -= (size_t)count)
+		if ((count = read(fd, answer, left < PART ? left : PART)) <= 0)
+			exit(1);
 }
 
 static void *upload(void *unused)
@@ -103,16 +108,58 @@ static void watch(int fd, uint32_t events)
 		exit(1);
 }
 
+static void unwatch(int fd)
+{
+	epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/* It has read a part only, or all of a message. */
+static void watch_on(int fd, bool is_all)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = fd};
+
+	if (is_once && (is_all || is_fine))
+		epoll_ctl(set, EPOLL_CTL_MOD, fd, &event);
+	if (is_removed && !is_all && !is_fine)
+		unwatch(fd);
+}
+
+static char answers[PART * PART];
+static size_t unsent; /* of the long answer */
+
+static void send_rest(void)
+{
+	ssize_t sent = 1;
+
+	for (; unsent > 0 && sent > 0; unsent -= sent > 0 ? (size_t)sent : 0)
+		sent = send(uploads[0], answers, unsent, MSG_DONTWAIT);
+}
+
+static void answer(int fd, bool is_long)
+{
+	if (is_long) {
+		unsent = sizeof answers;
+		send_rest();
+	} else if (send(fd, answers, 1, MSG_DONTWAIT) != 1) {
+		exit(1);
+	}
+}
+
 /* Returns whether there may be more to read. */
 static bool take(int fd, int *open)
 {
 	char part[PART];
 	ssize_t count = recv(fd, part, sizeof part, MSG_DONTWAIT);
+	bool is_all = count > 0 && part[count - 1] == '.';
 
-	if (count == 0)
+	if (count == 0) {
 		--*open;
-	if (count > 0 && part[count - 1] == '.' && write(fd, part, 1) != 1)
-		exit(1);
+		unwatch(fd);
+	} else if (count > 0) {
+		watch_on(fd, is_all);
+	}
+	if (is_all)
+		answer(fd, is_room && count > 1);
 	return count > 0;
 }
 
@@ -120,13 +167,14 @@ static void *work(void *unused)
 {
 	uint64_t one = 1;
 
-	usleep(WORKS);
+	for (int i = 0; i < WORKS; i++)
+		usleep(250000);
 	if (write(done, &one, sizeof one) != sizeof one)
 		exit(1);
 	return unused;
 }
 
-static void take_event(int fd, int *open)
+static void take_event(int fd, uint32_t events, int *open)
 {
 	static int ticks, parts;
 	pthread_t worker;
@@ -142,6 +190,8 @@ static void take_event(int fd, int *open)
 			continue;
 		return;
 	}
+	if (events & EPOLLOUT && is_fine)
+		send_rest();
 	do
 		is_more = take(fd, open);
 	while (is_fine && is_more);
@@ -154,13 +204,17 @@ int main(int argc, char **argv)
 	struct itimerspec every = {{0, 100000000}, {0, 100000000}};
 	const char *name = argc > 1 ? argv[1] : "";
 	struct epoll_event event;
+	uint32_t events;
 	int open = 2;
 
 	is_fine = argc > 2;
 	is_child = strcmp(name, "child") == 0;
+	is_once = strcmp(name, "once") == 0;
+	is_removed = strcmp(name, "removed") == 0;
+	is_room = strcmp(name, "room") == 0;
 	has_worker = strcmp(name, "worker") == 0;
 	has_ticks = strcmp(name, "ticks") == 0;
-	size = strcmp(name, "write") == 0 ? PART * PART : has_ticks ? 8 * PART : size;
+	size = strcmp(name, "write") == 0 ? PART * PART : has_ticks ? 8 * PART : is_room ? 2 : size;
 	end_after(is_fine || has_worker || has_ticks ? 60 : 3);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, uploads) ||
 		socketpair(AF_UNIX, SOCK_STREAM, 0, visits))
@@ -174,15 +228,16 @@ int main(int argc, char **argv)
 	set = epoll_create1(0);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	done = eventfd(0, EFD_NONBLOCK);
-	watch(uploads[0], EPOLLIN | EPOLLET);
-	watch(visits[0], EPOLLIN | EPOLLET);
+	events = is_once ? EPOLLONESHOT : is_removed ? 0 : is_room ? EPOLLOUT | EPOLLET : EPOLLET;
+	watch(uploads[0], EPOLLIN | events);
+	watch(visits[0], EPOLLIN | events);
 	watch(done, EPOLLIN);
 	if (is_child || has_ticks) {
 		timerfd_settime(timer, 0, &every, NULL);
 		watch(timer, EPOLLIN);
 	}
 	while (open > 0 && epoll_wait(set, &event, 1, -1) == 1)
-		take_event(event.data.fd, &open);
+		take_event(event.data.fd, event.events, &open);
 	puts("done");
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop relays what a thread sends to another one, and stops reading while it writes. A third thread sends
- * something again and again. With the argument "hang" nothing starts the reading again, and SIGALRM ends the
- * program. With "fine" the callback of the write does; with "timer" or "thread" one does that comes long after
- * the first write.
+ * something again and again. With the argument "hang" nothing starts the reading again, and SIGALRM ends
+ * the program. With "fine" the callback of the write does; with "timer" or "thread" one does that comes
+ * long after the first write.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -57,9 +57,8 @@ bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 	return thrum__why_came_before(model, task) ||
 		THRUM__BEGINS_WITH(model, task, "one-shot watch of", "wait for ended process",
 			"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
-			"unread data of", "data so far unread of", "unread rest of",
-			"rest so far unread of", "release of file lock", "removal of lock file",
-			"free thread of", "pop of the main context");
+			"unread data of", "data so far unread of", "release of file lock",
+			"removal of lock file", "free thread of", "pop of the main context");
 }
 
 bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
@@ -71,8 +70,7 @@ bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
 bool thrum__why_may_be_gone(const struct thrum__model *model, uint32_t task)
 {
 	return THRUM__BEGINS_WITH(model, task, "gone source", "stopped timer",
-		"data so far unread of", "rest so far unread of", "data so far unsent to",
-		"outcome of works");
+		"data so far unread of", "data so far unsent to", "outcome of works");
 }
 
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often

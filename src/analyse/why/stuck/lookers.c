@@ -86,7 +86,7 @@ static bool is_missing(const struct thrum__model *model, uint32_t task)
 /* Whether an adapter has seen for some time that others go on, and do nothing for it. */
 static bool is_left_by_all(const struct thrum__model *model, uint32_t task)
 {
-	return THRUM__BEGINS_WITH(model, task, "unread rest of", "rest so far unread of");
+	return strstr(thrum__model_task_name(model, task, NULL), " while others go on");
 }
 
 /* Whether the latest act of a thread, the sleep that goes on, came before a time. */

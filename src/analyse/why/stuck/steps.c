@@ -90,8 +90,7 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 	const struct thrum__model *model = search->model;
 	uint32_t lane = THRUM__TASK(model, leaf, lane), task, timer;
 
-	if (!THRUM__BEGINS_WITH(model, leaf, "unread data of", "data so far unread of",
-		    "unread rest of", "rest so far unread of"))
+	if (!THRUM__BEGINS_WITH(model, leaf, "unread data of", "data so far unread of"))
 		return;
 	task = thrum__why_failed_last(model, lane);
 	if (task != THRUM__NONE) {
