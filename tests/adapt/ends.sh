@@ -18,6 +18,7 @@ told[unread]='process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-
 # The look that finds all relatives waiting may come first: it names no descriptors.
 told[kept]='Waits for .process [0-9]* \(preview\), (whose descriptor [0-9]* writes to its pipe|started by start)'
 told[fed]='\(counter\), whose descriptor [0-9]* writes to its pipe[^:]*: Waits for .writing end of pipe [0-9]* in this'
+told[three]='\(sorter\)[^:]*: Waits for .writing end of pipe [0-9]* in this'
 told[masked]='process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by process [0-9]* \(worker\)'
 told[noisy]='process [0-9]* \(sh\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 told[lint]='write of process [0-9]* at put in[^:]*: Waits for .reading end of pipe [0-9]* in this process'
@@ -44,7 +45,8 @@ done
 soon kept "$programs/kept_end"
 soon fine-kept "$programs/kept_end" fine
 soon fed "$programs/fed_ends"
-for case in fine late works; do
+soon three "$programs/fed_ends" three
+for case in fine late works three_late; do
 	soon "fed-$case" "$programs/fed_ends" "$case"
 done
 for case in nothing limit room stopped traced; do
@@ -54,7 +56,7 @@ all_same
 
 all_told
 has fed why '^never resolved \(likely\)'
-for case in fed-fine fed-late fed-works; do
+for case in fed-fine fed-late fed-works fed-three_late; do
 	has "$case" why '^no findings'
 done
 [[ ! -e fine-kept.thrum ]] || has fine-kept why '^no findings'

@@ -22,6 +22,21 @@ misses answer "thread (ask|missed\+0x).*Waits for .$armed"
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
+# The rest that a loop leaves, while others go on.
+beside='socket [0-9]* while others go on'
+for case in thread child write; do
+	told[rest-$case]="unread (data )?of edge-triggered $beside, left by (take|edges\\+0x)"
+done
+told[rest-once]="one-shot watch of $beside, read last by (take|edges\\+0x)"
+told[rest-removed]="unread data of $beside, unwatched since epoll_ctl in (unwatch|edges\\+0x)"
+told[rest-room]="unsent rest for $beside; nobody waits for room since (send_rest|edges\\+0x)"
+for case in thread child write once removed room; do
+	soon "rest-$case" "$programs/edges" "$case"
+	soon "fine-rest-$case" "$programs/edges" "$case" fine
+done
+for case in worker ticks; do
+	soon "fine-rest-$case" "$programs/edges" "$case"
+done
 soon handler "$programs/missed" handler
 # A watch of epoll that was changed, and asks for data no more; and its healthy likes.
 told[held-unread]='Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
@@ -41,6 +56,11 @@ for case in thread timer limit patience; do
 	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"
 done
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
+
+for case in thread child write once removed room worker ticks; do
+	has "fine-rest-$case" why '^no findings'
+	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
+done
 
 # Such a wait isn't divided.
 has handler dump 'label +a signal'

@@ -7,7 +7,7 @@ set -u
 
 # leaves NAME PATTERN PROGRAM...: there a thread waits for an answer for ever, and thrum names the removal.
 leaves() {
-	told[$1]="Waits for .unread data of socket [0-9]*, ${2}[^+]"
+	told[$1]="Waits for .unread data of socket [0-9]*( while others go on)?, ${2}[^+]"
 	begin "$1" "${@:3}"
 }
 
@@ -85,8 +85,9 @@ wait
 all_told
 # There a function jumped to the last one that it calls, so it is no longer on the stack.
 has beside why '^never resolved \(possible\)'
+removed='unwatched since epoll_ctl in watch, called in unwatch[^+]'
 for case in pair door ticking beside; do
-	has "$case" why 'unread data of socket [0-9]*, unwatched since epoll_ctl in watch, called in unwatch[^+]'
+	has "$case" why "unread data of socket [0-9]*( while others go on)?, $removed"
 done
 for case in pair door ticking beside throttled asked handed paused resting child doubled polled; do
 	keeps "fine-$case"

@@ -47,6 +47,12 @@ done
 told[own-stopped]='write [0-9]* bytes: Waits for .unread data of .*, reading stopped by (take|uv_stop_tcp\+0x)'
 soon own-stopped "$programs/uv_stop_tcp" hang
 soon own-timer "$programs/uv_stop_tcp" timer
+# A stream that is stopped while a write is under way, and others go on.
+told[relay]='unread data of socket [0-9]* while others go on, reading stopped by (relay|uv_relay\+0x)'
+soon relay "$programs/uv_relay" hang
+for case in fine timer thread; do
+	soon "relay-$case" "$programs/uv_relay" "$case"
+done
 missing='data so far unread of socket [0-9]*, reading stopped by (on_question|uv_pauses\+0x)'
 told[asked]="read (on_answer|uv_pauses\+0x)[^:]*: Waits for .$missing"
 soon asked "$programs/uv_pauses" hang
@@ -63,6 +69,10 @@ has stopped why 'hold_back'
 has stopped why '(give|uv_stop\+0x).*Waits for .unread data of socket'
 for case in own-timer asked-ticks asked-timer asked-fine; do
 	has "$case" why '^no findings'
+done
+for case in fine timer thread; do
+	has "relay-$case" why '^no findings'
+	"$THRUM" dump "relay-$case.thrum" | grep 'while others go on' && wrong "relay-$case: it is read later"
 done
 for case in timer work user late; do
 	has "$case" why '^no findings'

@@ -413,7 +413,7 @@ static void who_only_sleeps_comes_to_no_barrier(void **state)
 }
 
 /* An adapter tells main's loop what is missing, while another thread sleeps again and again. */
-static void tell_missing(const char *first, const char *act)
+static void tell_missing(const char *first, const char *act, const char *missing)
 {
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 @9 create 1 9 thread\n"
@@ -430,24 +430,30 @@ static void tell_missing(const char *first, const char *act)
 		story_tell("%d" MS "@9 resume\n%d" MS "@9 resolve 9 %d\n%s", ms + 60, ms + 60,
 			20 + i, i == 10 ? act : "");
 		if (i == 11)
-			story_tell(
-				"700" MS "create 1 2 task\n700" MS
-				"label 2 \"unread data of pipe 4\n700" MS "should-resolve 2\n700" MS
-				"wait 1 2\n700" MS "suspend \"wait for work\n");
+			story_tell("700" MS "create 1 2 task\n700" MS "label 2 \"%s\n700" MS
+				   "should-resolve 2\n700" MS "wait 1 2\n700" MS
+				   "suspend \"wait for work\n",
+				missing);
 	}
 }
 
 static void who_only_sleeps_helps_nobody(void **state)
 {
+	static const char unread[] = "unread data of pipe 4";
+
 	(void)state;
-	tell_missing("", "");
+	tell_missing("", "", unread);
 	expect_after(1210, 1);
 	/* It did something before, and then only sleeps. */
-	tell_missing("1" MS "create 1 3 condition\n2" MS "@9 signal 9 3 =0\n", "");
+	tell_missing("1" MS "create 1 3 condition\n2" MS "@9 signal 9 3 =0\n", "", unread);
 	expect_after(1210, 1);
 	/* It does something meanwhile. */
-	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n");
+	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n", unread);
 	expect_after(1210, 0);
+	/* The adapter has seen that it does nothing for that. */
+	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n",
+		"unread data of socket 4 while others go on, left by take");
+	expect_after(1210, 1);
 	/* It sleeps once, since long before. */
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 @9 create 1 9 thread\n"

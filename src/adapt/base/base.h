@@ -278,6 +278,9 @@ struct thread {
 	_Atomic uint32_t loops;     /* or of anything, once it is noted */
 	_Atomic bool is_idle;       /* it is of a pool, and in no work of the program */
 	_Atomic uint32_t news;      /* grows once it may have heard of others */
+	_Atomic uint32_t nap_news;  /* the same when it slept last, */
+	_Atomic int64_t napped;     /* and since when it was so, by rough_time; 0: it never slept */
+	_Atomic uint32_t messages;  /* that it has sent and received by sockets of this machine */
 	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	struct spin spin;           /* its own */
@@ -349,6 +352,10 @@ static inline void hear_news(struct thread *self)
 			atomic_load_explicit(&self->news, memory_order_relaxed) + 1,
 			memory_order_relaxed);
 }
+/* The calling thread sleeps for a time. */
+void thrum__adapt_note_nap(struct thread *self);
+/* Whether a thread has heard nothing of others since before a time, and sleeps again and again since then. */
+bool thrum__adapt_only_naps(const struct thread *, int64_t before);
 /* Whether the thread holds a lock, as far as it is noted, and who took it. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
 const void *thrum__adapt_lock_caller(const struct thread *, const void *lock);

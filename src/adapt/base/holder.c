@@ -12,6 +12,7 @@
 #define CHUNK 64      /* threads for which memory is taken at once */
 #define TAKEN_TOLD 16 /* so often each taking is told while others wait for the lock's condition */
 #define PLACES 4096u  /* a power of two */
+#define TICK 4000000  /* ns: more than rough_time() may be wrong by */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 _Atomic bool thrum__adapt_is_limited;
@@ -239,6 +240,28 @@ bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
 	return since != 0 && atomic_load_explicit(&thread->tid, memory_order_relaxed) != 0 &&
 		atomic_load_explicit(&thread->held[0].caller, memory_order_relaxed) == NOBODY &&
 		atomic_load_explicit(&thread->news, memory_order_relaxed) == since;
+}
+
+void thrum__adapt_note_nap(struct thread *self)
+{
+	uint32_t news;
+
+	if (!self)
+		return;
+	news = atomic_load_explicit(&self->news, memory_order_relaxed);
+	if (atomic_load_explicit(&self->napped, memory_order_relaxed) != 0 &&
+		atomic_load_explicit(&self->nap_news, memory_order_relaxed) == news)
+		return;
+	atomic_store(&self->nap_news, news);
+	atomic_store(&self->napped, rough_time());
+}
+
+bool thrum__adapt_only_naps(const struct thread *thread, int64_t before)
+{
+	int64_t since = atomic_load(&thread->napped);
+
+	return atomic_load(&thread->tid) != 0 && since != 0 && since + TICK < before &&
+		atomic_load(&thread->nap_news) == atomic_load(&thread->news);
 }
 
 /* The number that a forked thread had is its parent's: what it didn't take itself, that one has. */

@@ -262,7 +262,9 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 
 	put_off(interrupted());
 	note_place(wait->caller);
-	if (!wait->is_sleep)
+	if (wait->is_sleep)
+		thrum__adapt_note_nap(self);
+	else
 		hear_news(self);
 	if (self)
 		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);

@@ -281,6 +281,9 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 		thrum__adapt_pipe_read(fd);
 		thrum__adapt_pipe_took(fd, (size_t)result, caller);
 	}
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed)) &&
+		is_socket(fd))
+		thrum__adapt_edge_read(fd);
 	if (is_socket(fd) && result > 0) {
 		thrum__adapt_reader_note(fd, caller);
 		thrum__adapt_user_note(fd);

@@ -238,6 +238,8 @@ uint64_t thrum__adapt_tokens_key(int fd);
  * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
  */
 
+/* How many messages the process has sent and received so. */
+extern _Atomic uint32_t thrum__adapt_messages;
 /* The running task is about to send by the descriptor. */
 void thrum__adapt_socket_send(int fd);
 /* It has received; or, while its lane is suspended, it waits for what comes next. */

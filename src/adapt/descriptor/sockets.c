@@ -363,6 +363,15 @@ static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
 	return number != 0;
 }
 
+_Atomic uint32_t thrum__adapt_messages;
+
+static void note_message(void)
+{
+	atomic_fetch_add_explicit(&thrum__adapt_messages, 1, memory_order_relaxed);
+	if (thrum__adapt_self)
+		atomic_fetch_add_explicit(&thrum__adapt_self->messages, 1, memory_order_relaxed);
+}
+
 void thrum__adapt_socket_send(int fd)
 {
 	struct thrum__connection_key key;
@@ -370,6 +379,7 @@ void thrum__adapt_socket_send(int fd)
 	if (put_key(fd, false, &key) &&
 		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS)
 		thrum_link_send(&key, sizeof key);
+	note_message();
 }
 
 void thrum__adapt_socket_receive(int fd)
@@ -378,6 +388,7 @@ void thrum__adapt_socket_receive(int fd)
 
 	if (put_key(fd, true, &key))
 		thrum_link_receive(&key, sizeof key);
+	note_message();
 }
 
 bool thrum__adapt_socket_is_here(int fd)

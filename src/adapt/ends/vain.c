@@ -270,6 +270,7 @@ struct judged {
 	bool is_single;                   /* the process that waits has one thread */
 	const struct holder *left, *able; /* one that won't end it, and one that may */
 	unsigned ables;
+	pid_t able_processes[PROCESSES]; /* all that may */
 };
 
 static void judge(struct judged *judged, const struct step *step, const struct holder *holder,
@@ -278,8 +279,52 @@ static void judge(struct judged *judged, const struct step *step, const struct h
 	/* Another one that holds it says more than the process that waits. */
 	if (is_vain && (!judged->left || judged->left->process == step->process))
 		judged->left = holder;
-	else if (!is_vain && judged->ables++ == 0)
+	if (is_vain)
+		return;
+	if (judged->ables == 0)
 		judged->able = holder;
+	judged->able_processes[judged->ables++] = holder->process;
+}
+
+/* The relatives, by bit, about which the calling thread asks whether they wait in vain, and those that do:
+ * each is asked about once. One that is asked about already may go on, as far as is known. */
+static __thread struct {
+	uint32_t asked, vain;
+} asking __attribute__((tls_model("initial-exec")));
+
+static bool is_asked_vain(const struct look *look, pid_t process)
+{
+	uint32_t bit = thrum__adapt_relatives_bit(look, process);
+
+	if (!(asking.asked & bit)) {
+		asking.asked |= bit;
+		if (thrum__adapt_waits_in_vain(look, process))
+			asking.vain |= bit;
+	}
+	return asking.vain & bit;
+}
+
+/* The process that was started last, of several that may end a step, if all of them wait in vain; else 0.
+ * The later one is started, the more ends it may have got from this process. */
+static pid_t last_in_vain(const struct look *look, const struct step *step,
+	const struct judged *judged)
+{
+	bool is_first = asking.asked == 0;
+	pid_t last = 0;
+
+	asking.asked |= thrum__adapt_relatives_bit(look, step->process);
+	for (unsigned i = 0; i < judged->ables; i++) {
+		pid_t process = judged->able_processes[i];
+
+		if (process == look->self || !is_asked_vain(look, process)) {
+			last = 0;
+			break;
+		}
+		last = process;
+	}
+	if (is_first)
+		asking.asked = asking.vain = 0;
+	return last;
 }
 
 /* Returns the process that should end the step: the only one that may, unless it is this one; else 0. */
@@ -288,9 +333,9 @@ static pid_t end_judging(const struct look *look, struct step *step, const struc
 	step->is_vain = judged->left && !judged->able;
 	if (judged->left || judged->able)
 		step->holder = step->is_vain ? *judged->left : *judged->able;
-	return judged->ables == 1 && judged->able->process != look->self && judged->is_single
-		? judged->able->process
-		: 0;
+	if (judged->ables == 0 || judged->able->process == look->self || !judged->is_single)
+		return 0;
+	return judged->ables == 1 ? judged->able->process : last_in_vain(look, step, judged);
 }
 
 /* Judges the end for which a process waits. */

@@ -82,7 +82,8 @@ thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_t
 {
 	thrum_task task = thrum__adapt_missing(label, caller);
 
-	thrum_task_wait(waiter, task);
+	if (waiter)
+		thrum_task_wait(waiter, task);
 	return task;
 }
 

@@ -4,7 +4,9 @@
  *
  *   look.c    long waits that look
  *   watch.c   watches of epoll that are not armed again
+ *   edges.c   watches that tell of new data only
  *   stopped.c watches that ask for data no more
+ *   rounds.c  others that go on while something is left
  *   spins.c   loops that spin
  *   removed.c descriptors that nobody watches any more
  *   unsent.c  rests that nobody sends
@@ -32,7 +34,7 @@ void thrum__adapt_look_before(struct looking *);
  * without a time limit. That returns a task for which the thread should wait, or NONE. */
 typedef thrum_task also_look(int epoll, bool is_waiting);
 void thrum__adapt_look_also(also_look *);
-/* Makes a task that nobody ends, and for which the waiter waits. Returns it. */
+/* Makes a task that nobody ends, and for which the waiter waits, unless that is NONE. Returns it. */
 thrum_task thrum__adapt_look_tell(const char *label, const void *caller, thrum_task waiter);
 /* libuv has streams that were stopped. It removes their watches itself, and its part looks at them. */
 extern _Atomic bool thrum__adapt_stops_streams;
@@ -105,6 +107,9 @@ bool thrum__adapt_watches_once(void);
 void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* Whether an epoll is asked for this event of a descriptor. */
 bool thrum__adapt_watch_has(int fd, uint32_t event);
+/* Whether an epoll will tell that there is room to write; with EPOLLET, not if it has told it since the
+ * latest of so many writes that fell short, and the thread that was told has gone on. */
+bool thrum__adapt_watch_asks_room(int fd, uint32_t times);
 /* Bits: from where all may come for which epolls were asked. */
 unsigned thrum__adapt_watch_origins(void);
 /* The calling thread is about to wait for events. */
@@ -126,6 +131,41 @@ int thrum__adapt_unread(int fd);
  * again, or tell of new data only, and records those that are seen for some time. The thread waits at
  * `waits_at`. Returns the task of one of this epoll, or NONE. */
 thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* Whether the calling thread was told of a descriptor in this turn of its loop: 1, or 0; -1: it isn't watched
+ * for new data only, or nobody was told yet. */
+int thrum__adapt_watch_in_turn(int fd);
+
+/* ---- edges.c ---- */
+
+/* There are watches that tell of new data only. */
+extern _Atomic bool thrum__adapt_are_edges;
+/* The calling thread reads, or has tried to read, from a descriptor. */
+void thrum__adapt_edge_read(int fd);
+/* Whether the rest of such a socket's data is left for good since a time, and seen since then, though
+ * others go on. turns: of the loop, meanwhile. Sets the task that waits for an answer; NONE: it is in
+ * another process. */
+bool thrum__adapt_edge_is_left(int fd, int64_t at, int64_t since, uint32_t turns,
+	thrum_task *waiter);
+
+/* Whether nobody is about to read what is left of a socket. From other descriptors, such as a pipe that only
+ * wakes a loop, it need not be read. */
+bool thrum__adapt_edge_may_tell(int fd);
+/* Makes the task that tells of it. accepter: who accepted from it last, or NULL. */
+thrum_task thrum__adapt_edge_make(int fd, bool is_beside, const void *accepter,
+	const void *waits_at);
+
+/* ---- rounds.c ---- */
+
+/* Whether a descriptor's data is left since a time though others go on: its other end waits as long as it
+ * takes, and nobody works, as looks see since `since`. To be called again and again; O(threads of all
+ * relatives). goes_on: it is known that others go on; else one of them has to nap. Sets the task that
+ * waits for the other end; NONE: it is in another process. */
+bool thrum__adapt_rounds_are_idle(int fd, int64_t at, int64_t since, bool goes_on,
+	thrum_task *waiter);
+
+/* These words in the label of a task say so, behind the descriptor. */
+#define BESIDE " while others go on"
 
 /* ---- removed.c ---- */
 
@@ -246,6 +286,8 @@ enum origin {
 	FROM_OUTSIDE = 4 /* or that isn't known */
 };
 enum origin thrum__adapt_origin(int fd);
+/* The descriptor of this process that is the other end of a pipe or connection; -1: none is known. */
+int thrum__adapt_others_peer(int fd);
 
 /* The other threads, for one descriptor. */
 struct others {

@@ -28,7 +28,7 @@ static bool is_timer(int fd)
 	return strstr(text, "\nticks:") != NULL;
 }
 
-static int peer_of(int fd)
+int thrum__adapt_others_peer(int fd)
 {
 	int peer;
 
@@ -193,7 +193,7 @@ static bool look_at_all(struct others *others, const struct looking *looking)
 
 bool thrum__adapt_others_look(struct others *others, const struct looking *looking)
 {
-	others->peer = others->is_door ? NOTHING : peer_of(others->fd);
+	others->peer = others->is_door ? NOTHING : thrum__adapt_others_peer(others->fd);
 	return (others->is_door || others->peer >= 0) && look_at_all(others, looking) &&
 		others->waiter;
 }

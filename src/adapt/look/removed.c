@@ -40,6 +40,7 @@ static struct removed {
 	int64_t since, next;
 	uint32_t loops; /* of the thread, then */
 	int left;       /* bytes */
+	bool is_beside; /* it is told that others go on */
 } removed[FDS_MAX];
 static const char unwatched[] = ", unwatched since epoll_ctl in";
 static const char since_disabled[] = ", left since bufferevent_disable in";
@@ -298,7 +299,7 @@ static void tell_blocked(const struct removed *one, bool comes_nothing)
 
 static void tell(struct removed *one, int fd, const char *words, const struct others *others)
 {
-	char label[CALL_MAX + 2 * PLACE_MAX + 40];
+	char label[CALL_MAX + 2 * PLACE_MAX + 60];
 	const void *place = atomic_load(&one->place);
 
 	/* A timer of the loop may end that: why says that it is possible. */
@@ -309,6 +310,8 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 			: may_end        ? "data so far unread of"
 					 : "unread data of",
 		fd);
+	if (one->is_beside)
+		strcat(label, BESIDE);
 	thrum__adapt_label_place(label + strlen(label), words,
 		(struct place){place, atomic_load(&one->above)});
 	if (words == blocked) {
@@ -339,6 +342,19 @@ static int unread_of(const char *words, int fd)
 	return unread;
 }
 
+/* Whether it is left for good, though others go on. */
+static bool is_left_beside(struct removed *one, int fd, const char *words, int64_t now,
+	struct others *others)
+{
+	*others = (struct others){.fd = fd, .origins = FROM_TIMER};
+	one->is_beside = words != blocked && words != since_closed &&
+		(now - one->since) / LONGER >= atomic_load(&longest) &&
+		thrum__adapt_rounds_are_idle(fd, atomic_load(&one->at), one->since, false,
+			&others->waiter) &&
+		unread_of(words, fd) == one->left;
+	return one->is_beside;
+}
+
 static void look_at(struct removed *one, int fd, const struct looking *looking)
 {
 	const char *words = atomic_load(&one->words);
@@ -356,6 +372,13 @@ static void look_at(struct removed *one, int fd, const struct looking *looking)
 		one->next = now + LONG;
 		one->loops = thrum__adapt_loops_of(atomic_load(&one->thread));
 		one->left = left;
+	}
+	if (atomic_load(&one->task) && one->is_beside)
+		return;
+	if (atomic_load(&one->task) && is_left_beside(one, fd, words, now, &others)) {
+		resolve_told(&one->task);
+		tell(one, fd, words, &others);
+		return;
 	}
 	if (atomic_load(&one->task) || now < one->next)
 		return;

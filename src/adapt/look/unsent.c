@@ -24,6 +24,7 @@ REAL(poll)
 static struct {
 	int64_t since, next;
 	uint32_t times, loops;
+	bool is_beside; /* it is told that others go on */
 } seen[FDS_MAX];
 
 static bool has_room(int fd)
@@ -54,9 +55,11 @@ static bool is_usually_asked(const struct unsent *one)
 
 static void tell(int fd, const struct unsent *one, thrum_task waiter)
 {
-	char label[CALL_MAX + PLACE_MAX + 40];
+	char label[CALL_MAX + PLACE_MAX + 60];
 
 	thrum__adapt_put_call(label, one->refused ? "refused write to" : "unsent rest for", fd);
+	if (seen[fd].is_beside)
+		strcat(label, BESIDE);
 	if (one->refused)
 		thrum__adapt_label(label + strlen(label), "; nobody asked for another since",
 			one->refused);
@@ -75,7 +78,7 @@ static bool is_still_so(int fd, const struct unsent *one)
 	struct unsent now;
 
 	return thrum__adapt_unsent_get(fd, &now) && now.times == one->times &&
-		!thrum__adapt_watch_has(fd, EPOLLOUT) && has_room(fd);
+		!thrum__adapt_watch_asks_room(fd, one->times) && has_room(fd);
 }
 
 static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,
@@ -92,13 +95,26 @@ static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct
 		!thrum__adapt_timer_may_go_on(one->thread, seen[fd].loops, age);
 }
 
+/* Whether a part that was sent is left without its rest for good, though others go on. */
+static bool is_left_beside(int fd, const struct unsent *one, int64_t age, thrum_task *waiter)
+{
+	/* Where an epoll still asks for room, it has told of that in vain. */
+	seen[fd].is_beside = (one->task || thrum__adapt_watch_has(fd, EPOLLOUT)) && one->is_part &&
+		(is_usually_asked(one) || is_asked(fd)) &&
+		!thrum__adapt_timer_may_go_on(one->thread, seen[fd].loops, age) &&
+		thrum__adapt_rounds_are_idle(fd, seen[fd].since - LOOK_TIMED, seen[fd].since, false,
+			waiter) &&
+		is_still_so(fd, one);
+	return seen[fd].is_beside;
+}
+
 /* Returns its task if it is told of. */
 static thrum_task look_at(int fd, const struct unsent *one, const struct looking *looking)
 {
 	thrum_task waiter;
 	int64_t now = rough_time();
 
-	if (thrum__adapt_watch_has(fd, EPOLLOUT) || !has_room(fd)) {
+	if (thrum__adapt_watch_asks_room(fd, one->times) || !has_room(fd)) {
 		seen[fd].since = 0;
 		thrum__adapt_unsent_end(fd);
 		return THRUM_TASK_NONE;
@@ -108,6 +124,13 @@ static thrum_task look_at(int fd, const struct unsent *one, const struct looking
 		seen[fd].next = now + LONG;
 		seen[fd].times = one->times;
 		seen[fd].loops = thrum__adapt_loops_of(one->thread);
+	}
+	if (one->task && seen[fd].is_beside)
+		return one->task;
+	if (is_left_beside(fd, one, now - seen[fd].since, &waiter)) {
+		thrum__adapt_unsent_end(fd);
+		tell(fd, one, waiter);
+		return THRUM_TASK_NONE;
 	}
 	if (one->task || now < seen[fd].next)
 		return one->task;

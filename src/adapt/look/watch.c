@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -20,7 +21,10 @@ static struct watch {
 	_Atomic int epoll; /* + 1; 0: none */
 	_Atomic uint32_t events;
 	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
-	_Atomic uint32_t turn;        /* of that thread */
+	_Atomic uint32_t turn;        /* of that thread, */
+	_Atomic int64_t told_at;      /* and when */
+	_Atomic uint32_t
+		told_room; /* after so many writes that fell short, it told that there is room */
 	/* When it was seen that it has data, of which no thread is told, and in which turn; its task. */
 	int64_t since;
 	uint32_t seen;
@@ -28,6 +32,8 @@ static struct watch {
 	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	const void *_Atomic armed_at; /* where it was armed again last; NULL: it wasn't */
 	_Atomic uint64_t task;
+	bool is_sure;   /* the task should end: somebody waits for an answer */
+	bool is_beside; /* the same, though others go on */
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
 
@@ -37,8 +43,7 @@ static _Atomic int fds_used; /* no descriptor from this one on was registered */
 #define LEFT_LONG 500000000 /* ns for which data may be left that a thread was told of */
 static _Atomic uint32_t armed;
 static const void *_Atomic armed_at;
-static _Atomic bool are_once;  /* there are watches that tell once, */
-static _Atomic bool are_edges; /* or of new data only */
+static _Atomic bool are_once; /* there are watches that tell once */
 /* Some were armed later, or by others: there it is no fault that a watch isn't armed. */
 static _Atomic bool are_handed;
 static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
@@ -46,11 +51,16 @@ static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
 REAL(poll)
 REAL(epoll_ctl)
 
+static bool is_edge(const struct watch *watch)
+{
+	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
+}
+
 /* Whether there are watches of either sort. */
 static bool are_any(void)
 {
 	return atomic_load_explicit(&are_once, memory_order_relaxed) ||
-		atomic_load_explicit(&are_edges, memory_order_relaxed);
+		atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed);
 }
 
 /* ---- Registering ------------------------------------------------------------------------------ */
@@ -98,7 +108,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
 	else if (event->events & EPOLLET)
-		atomic_store(&are_edges, true);
+		atomic_store(&thrum__adapt_are_edges, true);
 	if (operation == EPOLL_CTL_MOD && atomic_load(&watch->epoll) == epoll + 1 &&
 		event->events & EPOLLONESHOT) {
 		note_armed(watch, place.at);
@@ -118,6 +128,17 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 bool thrum__adapt_watch_has(int fd, uint32_t event)
 {
 	return fd < FDS_MAX && events_of(fd) & event;
+}
+
+bool thrum__adapt_watch_asks_room(int fd, uint32_t times)
+{
+	const struct watch *watch = &watches[(unsigned)fd % FDS_MAX];
+	const struct thread *taker = atomic_load(&watch->taker);
+
+	if (!thrum__adapt_watch_has(fd, EPOLLOUT))
+		return false;
+	return !is_edge(watch) || !taker || atomic_load(&watch->told_room) != times ||
+		atomic_load(&taker->turns) == atomic_load(&watch->turn);
 }
 
 unsigned thrum__adapt_watch_origins(void)
@@ -216,19 +237,37 @@ int thrum__adapt_watch_told(const struct epoll_event *event)
 	int fd = fd_of(event->data.u64);
 	struct thread *self = thrum__adapt_self;
 	struct watch *watch = &watches[fd < 0 ? 0 : fd];
+	struct unsent unsent;
 
 	if (fd < 0 || !self || !are_any() ||
 		!(atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)))
 		return fd;
 	atomic_store(&watch->turn, atomic_load(&self->turns));
+	atomic_store(&watch->told_at, rough_time());
 	atomic_store(&watch->taker, self);
+	if (event->events & EPOLLOUT && is_edge(watch) && thrum__adapt_unsent_get(fd, &unsent))
+		atomic_store(&watch->told_room, unsent.times);
 	return fd;
+}
+
+int thrum__adapt_watch_in_turn(int fd)
+{
+	const struct watch *watch = &watches[(unsigned)fd % FDS_MAX];
+	const struct thread *taker = atomic_load_explicit(&watch->taker, memory_order_relaxed);
+
+	if ((unsigned)fd >= FDS_MAX || !taker || !atomic_load(&watch->epoll) || !is_edge(watch))
+		return -1;
+	return taker == thrum__adapt_self &&
+		atomic_load(&watch->turn) == atomic_load(&taker->turns);
 }
 
 void thrum__adapt_watch_accepts(int fd, const void *caller)
 {
-	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_edges, memory_order_relaxed))
-		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
+	if ((unsigned)fd >= FDS_MAX ||
+		!atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed))
+		return;
+	thrum__adapt_edge_read(fd);
+	atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
 }
 
 void thrum__adapt_watch_turn(void)
@@ -247,7 +286,7 @@ static bool may_be_left(void)
 
 bool thrum__adapt_watches_once(void)
 {
-	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
+	return may_be_left() || atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed);
 }
 
 int thrum__adapt_unread(int fd)
@@ -262,11 +301,6 @@ int thrum__adapt_unread(int fd)
 	return size > 0 ? size : -1;
 }
 
-static bool is_edge(const struct watch *watch)
-{
-	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
-}
-
 /* Whether the thread that was told went back to wait, and left the watch as it is. */
 static bool is_left(const struct watch *watch)
 {
@@ -277,16 +311,6 @@ static bool is_left(const struct watch *watch)
 		(is_edge(watch) || (atomic_load(&armed) >= HABIT && may_be_left())) &&
 		(atomic_load(&taker->tid) == 0 ||
 			atomic_load(&taker->turns) != atomic_load(&watch->turn));
-}
-
-/* Whether nobody is about to read what is left of a connection. From other descriptors, such as a
- * pipe that only wakes a loop, it need not be read. */
-static bool may_tell_edge(int fd)
-{
-	struct stat file;
-
-	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) &&
-		thrum__adapt_others_nap(thrum__adapt_look_naps());
 }
 
 /* The wait of the thread that waits for an answer by this descriptor, or NONE. */
@@ -301,47 +325,65 @@ static thrum_task find_waiter(int fd)
 		: waiter;
 }
 
+/* Tells of one whose data is left for some time; once more if others go on. */
 static void tell_edge(struct watch *watch, int fd, const void *waits_at)
 {
-	const void *accepter = atomic_load(&watch->accepter);
-	bool is_door = thrum__adapt_listens(fd);
-	const void *caller = is_door && accepter ? accepter : waits_at;
-	const char *callback = is_door ? NULL : thrum__adapt_removed_callback(fd, waits_at);
+	const struct thread *taker = atomic_load(&watch->taker);
+	uint32_t turns = taker ? atomic_load(&taker->turns) - atomic_load(&watch->turn) : 0;
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
-	char label[CALL_MAX + PLACE_MAX + 40];
+	bool may_tell = !atomic_load(&watch->task) && thrum__adapt_edge_may_tell(fd);
 
-	thrum__adapt_put_call(label,
-		is_door ? "queued connections of edge-triggered" : "unread data of edge-triggered",
-		fd);
-	if (callback)
-		thrum__adapt_label(label + strlen(label), ", left by the event", callback);
-	else
-		thrum__adapt_label(label + strlen(label), ", left by", caller);
-	task = thrum__create(thrum__adapt_site(callback ? callback + 1 : caller), THRUM_KIND_TASK,
-		label);
-	if (waiter) {
-		thrum_task_wait(waiter, task);
-		thrum_task_should_resolve(task);
-	}
+	watch->is_beside = thrum__adapt_edge_is_left(fd, atomic_load(&watch->told_at), watch->since,
+		turns, &waiter);
+	watch->is_sure = watch->is_beside || (may_tell && waiter);
+	if (!watch->is_beside && !may_tell)
+		return;
+	resolve_told(&watch->task);
+	task = thrum__adapt_edge_make(fd, watch->is_beside, atomic_load(&watch->accepter),
+		waits_at);
 	atomic_store(&watch->task, task);
+	if (!watch->is_sure)
+		return;
+	if (waiter)
+		thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
 }
 
 /* Its last reader may have returned early. */
-static void tell_once(struct watch *watch, int fd)
+static void tell_once(struct watch *watch, int fd, bool is_beside, thrum_task waiter)
 {
 	const void *own = atomic_load(&watch->armed_at), *reader = thrum__adapt_reader(fd);
 	const void *caller = own ? own : atomic_load(&armed_at);
-	thrum_task task, waiter = find_waiter(fd);
-	char label[CALL_MAX + 2 * PLACE_MAX + 60];
+	char label[CALL_MAX + 2 * PLACE_MAX + 80];
+	thrum_task task;
 
+	resolve_told(&watch->task);
 	thrum__adapt_put_call(label, "one-shot watch of", fd);
+	if (is_beside)
+		strcat(label, BESIDE);
 	if (reader)
 		thrum__adapt_label(label + strlen(label), ", read last by", reader);
 	thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
 	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	if (waiter)
 		thrum_task_wait(waiter, task);
+	if (is_beside)
+		thrum_task_should_resolve(task);
+	watch->is_beside = is_beside;
 	atomic_store(&watch->task, task);
+}
+
+/* Tells of one that isn't armed again; once more if others go on. */
+static void look_at_once(struct watch *watch, int fd)
+{
+	thrum_task waiter;
+
+	if (!atomic_load(&watch->task))
+		tell_once(watch, fd, false, find_waiter(fd));
+	else if (!watch->is_beside &&
+		thrum__adapt_rounds_are_idle(fd, atomic_load(&watch->told_at), watch->since, false,
+			&waiter))
+		tell_once(watch, fd, true, waiter);
 }
 
 /* Looks at one. Returns its task if it is told of. */
@@ -360,13 +402,12 @@ static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 		watch->seen = turn;
 		watch->left = left;
 	}
-	if (!atomic_load(&watch->task) &&
-		rough_time() - watch->since >= (is_edge(watch) ? LEFT_LONG : LOOK_TWICE) &&
-		(!is_edge(watch) || may_tell_edge(fd))) {
-		if (is_edge(watch))
+	if (is_edge(watch)) {
+		if (rough_time() - watch->since >= LEFT_LONG &&
+			!(watch->is_sure && atomic_load(&watch->task)))
 			tell_edge(watch, fd, waits_at);
-		else
-			tell_once(watch, fd);
+	} else if (rough_time() - watch->since >= LOOK_TWICE) {
+		look_at_once(watch, fd);
 	}
 	return atomic_load(&watch->task);
 }

@@ -18,8 +18,8 @@ struct noted {
 	pid_t process;               /* a child of it has a copy only */
 	const void *place;           /* the program's code that is to be named */
 	uint64_t more;               /* what its sort knows of it; 0 at first */
-	int64_t since;
-	thrum_task task; /* that tells of it, or NONE */
+	int64_t since, quiet;        /* quiet: 0 at first, for its sort, too */
+	thrum_task task;             /* that tells of it, or NONE */
 };
 
 struct noted_all {

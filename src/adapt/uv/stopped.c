@@ -3,10 +3,15 @@
  * Streams of libuv whose reading was stopped (uv_read_stop), mostly since those that take the data are
  * slow. If nobody starts it again, all that the other end writes stays unread. A loop's thread looks now
  * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
- * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
- * twice since. A stream that is read doesn't count if its other end is here, too, and all threads rest.
- * The other end may be the loop's own, and have sent all: then its handle waits for the answer. That is told
- * later, and not if the program stopped reading for nearly as long before.
+ * the loop that is known to go on: no request, no other stream that is read, and no timer but those that
+ * came twice since. A stream that is read doesn't count if its other end is here, too, and all threads
+ * rest. The other end may be the loop's own, and have sent all: then its handle waits for the answer. That
+ * is told later, and not if the program stopped reading for nearly as long before.
+ *
+ * Most stop since a write is under way, and start again in its callback. So where all requests are done for
+ * long, and the stream is stopped still, the data is left for good, though other streams and threads go on.
+ * The same is true if the reading was started again in vain, as it went on still, and stopped right after
+ * that.
  */
 #include "adapt/uv/noted.h"
 
@@ -18,7 +23,12 @@
 #define STOPPED_LONG 500000000 /* ns; shorter stops are not looked at */
 #define STOPPED_TIMES 4        /* so many times as long as any before, a stop has no end */
 
-/* By the place that stopped it. `more`: uv_run has returned since, so the pipe's name tells of it. */
+/* In `more`: */
+#define RENAMED 1u /* uv_run has returned since, so the pipe's name tells of it */
+#define DUE 2u  /* a request was under way when it was stopped, or it had just been started again */
+#define SURE 4u /* it is told that the data is left though others go on */
+
+/* By the place that stopped it. `quiet`: since when the loop has no request. */
 static struct noted_all stopped = {.max = NOTED_MAX};
 
 /* ns for which a stream was stopped that was read again. */
@@ -34,6 +44,22 @@ REAL(uv_walk)
 
 /* ---- Stopping and starting ------------------------------------------------------------------- */
 
+/* The latest stream whose reading was started again though it went on, and in which turn of the loop. */
+static __thread struct {
+	const void *stream;
+	uint32_t turn;
+} vain __attribute__((tls_model("initial-exec")));
+
+static void note_vain(const uv_stream_t *stream)
+{
+	if ((stream->type == UV_TCP || stream->type == UV_NAMED_PIPE) &&
+		real_uv_is_active(NULL)((const uv_handle_t *)stream) &&
+		real_uv_is_readable(NULL)(stream)) {
+		vain.stream = stream;
+		vain.turn = thrum__adapt_loops_of(thrum__adapt_self);
+	}
+}
+
 void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
 	const uv_stream_t *stream = (const void *)handle;
@@ -44,8 +70,10 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	thrum__adapt_uv_listens_anew(stream);
 	thrum__adapt_uv_is_taken(stream);
 	if (!one)
+		note_vain(stream);
+	if (!one)
 		return;
-	if (one->more && real_uv_fileno(NULL)(handle, &fd) == 0)
+	if (one->more & RENAMED && real_uv_fileno(NULL)(handle, &fd) == 0)
 		thrum__adapt_pipe_rename(fd, "", NULL, NULL);
 	if (rough_time() - one->since > atomic_load(&longest))
 		atomic_store(&longest, rough_time() - one->since);
@@ -63,18 +91,28 @@ void thrum__adapt_uv_left(const uv_loop_t *loop)
 		(one = thrum__adapt_uv_next_noted(&stopped, &i, loop->backend_fd)) != NULL;) {
 		if (real_uv_fileno(NULL)(atomic_load(&one->handle), &fd) != 0)
 			continue;
-		one->more = true;
+		one->more |= RENAMED;
 		thrum__adapt_pipe_rename(fd, ", ", "reading stopped by", one->place);
 	}
+}
+
+static void note(uv_stream_t *stream, const void *caller)
+{
+	struct noted *one = thrum__adapt_uv_note(&stopped, (uv_handle_t *)stream, caller, look);
+
+	if (!one)
+		return;
+	if (stream->loop->active_reqs.count > 0 ||
+		(vain.stream == stream && vain.turn == thrum__adapt_loops_of(thrum__adapt_self)))
+		one->more = DUE;
+	atomic_store(&thrum__adapt_stops_streams, true);
 }
 
 STAND_IN int uv_read_stop(uv_stream_t *handle)
 {
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task((uv_handle_t *)handle) &&
-		!thrum__adapt_uv_noted(&stopped, handle) &&
-		thrum__adapt_uv_note(&stopped, (uv_handle_t *)handle, thrum__adapt_caller(CHAIN),
-			look))
-		atomic_store(&thrum__adapt_stops_streams, true);
+		!thrum__adapt_uv_noted(&stopped, handle))
+		note(handle, thrum__adapt_caller(CHAIN));
 	return real_uv_read_stop(CALLER)(handle);
 }
 
@@ -88,6 +126,7 @@ struct rest {
 	bool has_inner;     /* or a stream that is read, to which only this process may write */
 	thrum_task blocked; /* the first write to it that isn't done, or NONE */
 	thrum_task reader;  /* the handle of its other end, which wrote all and reads; or NONE */
+	thrum_task waiter;  /* in another thread or process, as is_left() finds it; or NONE */
 };
 
 /* The first request to write that a stream has not done, or NONE. */
@@ -143,11 +182,15 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 	}
 }
 
-static void tell(struct noted *one, int fd, thrum_task waiter, bool is_sure)
+static void tell(struct noted *one, int fd, thrum_task waiter, const char *words)
 {
-	char label[CALL_MAX + PLACE_MAX + 40];
+	char label[CALL_MAX + PLACE_MAX + 60];
 
-	thrum__adapt_put_call(label, is_sure ? "unread data of" : "data so far unread of", fd);
+	if (one->task)
+		thrum_task_resolve(one->task);
+	thrum__adapt_put_call(label, words, fd);
+	if (one->more & SURE)
+		strcat(label, BESIDE);
 	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->place);
 	one->task = thrum__adapt_look_tell(label, one->place, waiter);
 }
@@ -171,6 +214,16 @@ static bool is_asked(const struct noted *one, const struct rest *rest)
 		all_rest(one->epoll, FROM_TIMER | FROM_DOOR);
 }
 
+/* Whether the data is left for good, though others go on. */
+static bool is_left(struct noted *one, struct rest *rest, int fd)
+{
+	if (!(one->more & DUE) || rest->age / STOPPED_TIMES <= atomic_load(&longest))
+		return false;
+	if (!one->quiet)
+		one->quiet = rough_time();
+	return thrum__adapt_rounds_are_idle(fd, one->since, one->quiet, false, &rest->waiter);
+}
+
 static void look_at(struct noted *one)
 {
 	uv_stream_t *handle = (void *)atomic_load(&one->handle);
@@ -179,7 +232,7 @@ static void look_at(struct noted *one)
 	int size = 0;
 	thrum_task waiter;
 
-	if (one->task || rest.age < STOPPED_LONG ||
+	if (one->more & SURE || rest.age < STOPPED_LONG ||
 		real_uv_fileno(NULL)((uv_handle_t *)handle, &fd) != 0 ||
 		ioctl(fd, FIONREAD, &size) != 0 || size <= 0)
 		return;
@@ -190,7 +243,17 @@ static void look_at(struct noted *one)
 	if (rest.writer < 0)
 		rest.writer = thrum__adapt_socket_peer(fd);
 	real_uv_walk(NULL)(handle->loop, look_at_handle, &rest);
-	if (rest.may_go_on || handle->loop->active_reqs.count != (rest.blocked != THRUM_TASK_NONE))
+	if (rest.may_go_on ||
+		handle->loop->active_reqs.count != (rest.blocked != THRUM_TASK_NONE)) {
+		one->quiet = 0;
+		return;
+	}
+	if (is_left(one, &rest, fd)) {
+		one->more |= SURE;
+		tell(one, fd, rest.waiter, "unread data of");
+		return;
+	}
+	if (one->task)
 		return;
 	if (!waiter)
 		waiter = rest.blocked;
@@ -199,7 +262,8 @@ static void look_at(struct noted *one)
 	if (waiter &&
 		(rest.has_inner ? all_rest(one->epoll, FROM_TIMER)
 				: thrum__adapt_others_nap(thrum__adapt_look_naps())))
-		tell(one, fd, waiter, waiter != rest.reader);
+		tell(one, fd, waiter,
+			waiter != rest.reader ? "unread data of" : "data so far unread of");
 }
 
 static thrum_task look(int epoll, bool is_waiting)

@@ -7,6 +7,9 @@
  * fine		the second child closes that end
  * late		the other thread writes to the second child at times, and closes its pipe in the end
  * works	a thread of a child works, and another one reads from the program, which waits for the child
+ *
+ * three	hangs, too: a third child has both ends, so two have that of the first pipe
+ * three_late	the same, but as "late"
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -25,7 +28,7 @@
 #define NAPS 40 /* of 100 ms, after which the pipe is closed */
 
 static bool is_fine, is_late;
-static int inputs[2];
+static int children = 2, inputs[3];
 
 static void put(int fd)
 {
@@ -63,14 +66,20 @@ static pid_t start(int number, const char *name)
 	return child;
 }
 
+static void close_others(void)
+{
+	for (int i = 1; i < children; i++)
+		close(inputs[i]);
+}
+
 static void *nap(void *unused)
 {
 	for (int i = 0; !is_late || i < NAPS; i++) {
 		usleep(100000);
 		if (is_late)
-			put(inputs[1]);
+			put(inputs[children - 1]);
 	}
-	close(inputs[1]);
+	close_others();
 	return unused;
 }
 
@@ -107,26 +116,29 @@ static void wait_for_answer(void)
 int main(int argc, char **argv)
 {
 	pthread_t thread;
-	pid_t packer, counter;
+	pid_t packer;
 
 	is_fine = argc > 1 && strcmp(argv[1], "fine") == 0;
-	is_late = argc > 1 && strcmp(argv[1], "late") == 0;
+	is_late = argc > 1 && strstr(argv[1], "late");
 	end_after(is_fine || is_late ? 20 : 2); /* these end by themselves */
 	if (argc > 1 && strcmp(argv[1], "works") == 0)
 		wait_for_answer();
 	packer = start(0, "packer");
-	counter = start(1, "counter");
+	start(1, "counter");
+	if (argc > 1 && strncmp(argv[1], "three", 5) == 0)
+		start(children++, "sorter");
 	pthread_create(&thread, NULL, nap, NULL);
 	for (int i = 0; i < PARTS; i++) {
-		put(inputs[0]);
-		put(inputs[1]);
+		for (int j = 0; j < children; j++)
+			put(inputs[j]);
 		usleep(1000);
 	}
 	close(inputs[0]);
 	waitpid(packer, NULL, 0);
 	if (!is_late)
-		close(inputs[1]);
-	waitpid(counter, NULL, 0);
+		close_others();
+	while (wait(NULL) > 0)
+		continue;
 	puts("done");
 	return 0;
 }

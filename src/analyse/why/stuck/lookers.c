@@ -83,6 +83,12 @@ static bool is_missing(const struct thrum__model *model, uint32_t task)
 			"other end of");
 }
 
+/* Whether an adapter has seen for some time that others go on, and do nothing for it. */
+static bool is_left_by_all(const struct thrum__model *model, uint32_t task)
+{
+	return strstr(thrum__model_task_name(model, task, NULL), " while others go on");
+}
+
 /* Whether the latest act of a thread, the sleep that goes on, came before a time. */
 static bool has_slept_since(const struct thrum__model *model, uint32_t thread, int64_t since)
 {
@@ -109,7 +115,7 @@ int thrum__why_beside(struct thrum__search *search, uint32_t task)
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED_FOR_A_TIME))
 			continue;
-		if (!has_slept_since(model, thread, since) &&
+		if (!is_left_by_all(model, task) && !has_slept_since(model, thread, since) &&
 			(count_turns(search, thread, since) == 0 ||
 				has_made(search, thread, since)))
 			return THRUM__BESIDE_ACTS;
