@@ -98,7 +98,8 @@ static bool is_within_error(const struct thrum__model *m, uint32_t a, uint32_t b
 }
 
 /* How often the sender's lane was suspended since it sent a message that is received now. */
-static int rests_since(const struct thrum__model_input *s, const struct thrum__link *link, uint32_t to)
+static int rests_since(const struct thrum__model_input *s, const struct thrum__link *link,
+	uint32_t to)
 {
 	uint32_t count = s->model->lanes[link->lane].rests - link->rests;
 

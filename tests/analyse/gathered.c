@@ -22,7 +22,7 @@
 #define END 20000 /* ms */
 
 struct talk {
-	bool is_busy;     /* the first one hears its answers only when the server has its next question */
+	bool is_busy; /* the first one hears its answers only when the server has its next question */
 	bool is_in_turn;  /* the second one has its answers in the next turn only */
 	bool is_passed;   /* the last question goes to another thread */
 	bool is_on_way;   /* so, and that one hasn't received it */

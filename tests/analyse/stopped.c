@@ -168,8 +168,8 @@ static void tell_messages(int cancelled, const char *more)
 static void a_timer_to_try_again_that_another_cancelled_is_told(void **state)
 {
 	(void)state;
-	tell_messages(4, "30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS
-			 "switch 1\n");
+	tell_messages(4,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n");
 	expect(true, 1, 1);
 }
 
@@ -177,8 +177,9 @@ static void one_that_may_be_tried_again_is_not(void **state)
 {
 	(void)state;
 	/* The message tries again after that. */
-	tell_messages(4, "30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS
-			 "switch 1\n40" MS "switch 24\n41" MS "switch 1\n");
+	tell_messages(4,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n40" MS
+		"switch 24\n41" MS "switch 1\n");
 	expect(false, 0, 1);
 	/* Its own task cancelled it, or the thread. */
 	tell_messages(4, "30" MS "switch 24\n30" MS "cancel 24 5\n30" MS "switch 1\n");
@@ -186,12 +187,13 @@ static void one_that_may_be_tried_again_is_not(void **state)
 	tell_messages(4, "30" MS "cancel 1 5\n");
 	expect(false, 0, 1);
 	/* Others cancel each other's, too. */
-	tell_messages(3, "25" MS "cancel 20 43\n30" MS "switch 4\n30" MS "cancel 4 5\n30" MS
-			 "resolve 4 4\n30" MS "switch 1\n");
+	tell_messages(3,
+		"25" MS "cancel 20 43\n30" MS "switch 4\n30" MS "cancel 4 5\n30" MS
+		"resolve 4 4\n30" MS "switch 1\n");
 	expect(false, 0, 1);
 	/* Too few were cancelled. */
-	tell_messages(2, "30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS
-			 "switch 1\n");
+	tell_messages(2,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n");
 	expect(false, 0, 1);
 }
 

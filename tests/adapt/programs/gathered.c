@@ -33,7 +33,8 @@ struct message {
 static const char *kind, *how;
 static struct sockaddr_in address, other;
 static struct sockaddr_in from[ASKERS]; /* where the threads are */
-static int server, outside, passing, set, sockets[ASKERS], clients[ASKERS]; /* clients: the other ends */
+static int server, outside, passing, set, sockets[ASKERS],
+	clients[ASKERS]; /* clients: the other ends */
 static atomic_int asked;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t handed = PTHREAD_COND_INITIALIZER;
@@ -98,8 +99,8 @@ static void serve_one(const struct message *question)
 		if (question->number % 3 == 1)
 			answer(question);
 	} else if (is_last && is(how, "passed")) {
-		sendto(is(kind, "udp") ? server : passing, question,
-			sizeof *question, 0, (struct sockaddr *)&other, sizeof other);
+		sendto(is(kind, "udp") ? server : passing, question, sizeof *question, 0,
+			(struct sockaddr *)&other, sizeof other);
 		tell_hang();
 	} else if (is_last && (is(how, "hang") || is(how, "apart"))) {
 		tell_hang();

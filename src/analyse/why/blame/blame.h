@@ -83,7 +83,7 @@ struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *,
 
 /* The timer that the path's leaf made last of all, if a task like the leaf cancelled it, and all other timers of
  * such tasks that were cancelled were so by their own: so the leaf never tries again. O(tasks). */
-struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__model *,
+struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__search *,
 	const struct thrum__why_path *);
 
 /* ---- Requests that led to nothing (dropped.c) --------------------------------------------------- */

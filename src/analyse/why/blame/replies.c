@@ -3,7 +3,8 @@
  * Finds the turn of a loop that got a question over a connection and sent nothing. A thread of the same trace
  * asks, and waits for each answer before it asks again. The same handle answered all its other questions in
  * the turns that got them, and nothing else is under way. Or the loop answered the questions of others at
- * once, each of them, and now it has nothing but timers that come round without an effect.
+ * once, each of them, and now it has nothing but timers that come round without an effect. Or a thread without
+ * handles left it out in a turn (turns.c).
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"
@@ -155,9 +156,7 @@ static bool is_silent_turn(struct talk *talk, uint32_t handle, const struct thru
 	const struct thrum__model *model = talk->model;
 	uint32_t lane = thrum__why_last_lane(model, awaited->server), turn, task;
 
-	if (!thrum__model_has_row(&model->tasks, talk->asker) ||
-		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
-		!thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK))
+	if (!thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK))
 		return false;
 	turn = turn_for(model, awaited, lane);
 	task = turn == THRUM__NONE ? THRUM__NONE
@@ -216,10 +215,7 @@ static bool is_silent_thread(struct talk *talk, uint32_t handle,
 	const struct thrum__model *model = talk->model;
 	uint32_t server = awaited->server;
 
-	if (THRUM__TASK(model, server, kind) != THRUM_KIND_THREAD ||
-		!thrum__model_has_row(&model->tasks, talk->asker) ||
-		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
-		!awaits_message(model, server))
+	if (THRUM__TASK(model, server, kind) != THRUM_KIND_THREAD || !awaits_message(model, server))
 		return false;
 	talk->lane = thrum__why_last_lane(model, server);
 	*step = (struct thrum__step){.kind = THRUM__STEP_LEAVES_OUT,
@@ -272,7 +268,9 @@ bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 	struct thrum__awaited awaited;
 
 	if (!search->is_still || search->gap >= 0 ||
-		THRUM__TASK(model, handle, kind) != THRUM_KIND_HANDLE)
+		THRUM__TASK(model, handle, kind) != THRUM_KIND_HANDLE ||
+		!thrum__model_has_row(&model->tasks, talk.asker) ||
+		THRUM__TASK(model, talk.asker, kind) != THRUM_KIND_THREAD)
 		return false;
 	for (uint32_t i = THRUM__NONE;
 		(i = thrum__model_next_awaited(model, handle, i)) != THRUM__NONE;)

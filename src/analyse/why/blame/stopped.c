@@ -119,34 +119,29 @@ struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *mo
 
 /* ---- Timers to try again ----------------------------------------------------------------------- */
 
-static bool is_like(const struct thrum__model *model, uint32_t task, uint32_t other)
-{
-	return thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, kind) == THRUM__TASK(model, other, kind) &&
-		THRUM__TASK(model, task, site) == THRUM__TASK(model, other, site);
-}
-
-struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__model *model,
+struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
 	struct thrum__why_stopped retry = none;
 	uint32_t leaf = path->leaf, own = 0;
 
 	THRUM__EACH_TASK (model, task) {
 		uint32_t maker = THRUM__TASK(model, task, creator);
-		struct thrum__why_stopped other = is_like(model, maker, leaf)
-			? cancelled(model, task)
-			: none;
+		struct thrum__why_stopped other = cancelled(model, task);
 
-		if (maker == leaf)
+		if (maker == leaf) {
 			retry = other;
-		else if (other.timer != THRUM__NONE && other.by != maker)
-			return none;
-		else
-			own += other.timer != THRUM__NONE;
+		} else if (other.timer != THRUM__NONE &&
+			thrum__model_has_row(&model->tasks, maker) &&
+			thrum__why_is_alike(search, maker, leaf)) {
+			own++;
+			if (other.by != maker)
+				return none;
+		}
 	}
-	return own >= OWN_MIN && retry.timer != THRUM__NONE && is_like(model, retry.by, leaf) &&
-			is_stranger(model, path, retry.by) &&
+	return own >= OWN_MIN && is_stranger(model, path, retry.by) &&
+			thrum__why_is_alike(search, retry.by, leaf) &&
 			THRUM__TASK(model, leaf, last) < retry.time
 		? retry
 		: none;

@@ -62,8 +62,9 @@ static bool make_turns(struct turns *turns)
 		if (thrum__model_has_row(&model->suspensions, row) &&
 			THRUM__SUSPENSION(model, row, lane) == turns->lane) {
 			turn += ends_turn(model, row);
-			turns->all[turns->count++] = (struct rest){
-				THRUM__SUSPENSION(model, row, start), turn};
+			turns->all[turns->count++] = (struct rest){THRUM__SUSPENSION(model, row,
+									   start),
+				turn};
 		}
 	return true;
 }
@@ -93,16 +94,6 @@ static uint32_t turn_of(const struct turns *turns, uint32_t edge, bool sends)
 	uint32_t rests = (uint32_t)THRUM__EDGE(model, edge, value) >> THRUM__LINK_RESTS;
 
 	return turn_before(turns, THRUM__EDGE(model, edge, time), sends ? rests : 0);
-}
-
-/* When a turn begins; OPEN: it hasn't begun. */
-static int64_t start_of(const struct turns *turns, uint32_t turn)
-{
-	int64_t start = THRUM__OPEN;
-
-	for (uint32_t i = turns->count; i-- > 0 && turns->all[i].turn >= turn;)
-		start = turns->all[i].start;
-	return start;
 }
 
 /* ---- The one that asks ------------------------------------------------------------------------ */
@@ -213,25 +204,21 @@ static bool is_silent(const struct turns *turns, uint32_t turn, int64_t from, in
 	return !has_made(turns, from, to);
 }
 
-static bool leaves_out(struct turns *turns, uint32_t asker, int64_t asked)
-{
-	uint32_t turn;
-	int64_t end;
-
-	if (!make_turns(turns))
-		return false;
-	turn = turn_before(turns, asked, 0);
-	end = start_of(turns, turn + 1);
-	return end != THRUM__OPEN && are_answers_at_once(turns, asker, turn) &&
-		is_silent(turns, turn, asked, end);
-}
-
 bool thrum__why_turn_leaves_out(const struct thrum__model *model, uint32_t lane, uint32_t asker,
 	int64_t asked)
 {
 	struct turns turns = {.model = model, .lane = lane};
-	bool is_found = lane < model->lane_count && leaves_out(&turns, asker, asked);
+	bool is_found = false;
 
+	if (lane < model->lane_count && make_turns(&turns)) {
+		uint32_t turn = turn_before(&turns, asked, 0);
+		int64_t end = THRUM__OPEN;
+
+		for (uint32_t i = turns.count; i-- > 0 && turns.all[i].turn > turn;)
+			end = turns.all[i].start;
+		is_found = end != THRUM__OPEN && are_answers_at_once(&turns, asker, turn) &&
+			is_silent(&turns, turn, asked, end);
+	}
 	free(turns.all);
 	return is_found;
 }

@@ -311,19 +311,19 @@ static uint32_t take_those_behind(struct thrum__findings *findings, uint32_t at)
 static bool try_talk(const struct thrum__model *model, struct thrum__finding *finding)
 {
 	for (unsigned i = 0; i + 1 < finding->step_count; i++) {
-		struct thrum__step wait = finding->steps[i], *next = &finding->steps[i + 1];
-		struct thrum__step step = {.other = wait.other, .edge = THRUM__NONE};
+		const struct thrum__step *wait = &finding->steps[i];
+		struct thrum__step step = {.other = wait->other, .edge = THRUM__NONE};
 
-		if (wait.kind != THRUM__STEP_WAITS_IN_CYCLE || next->kind != THRUM__STEP_SERVES ||
-			next->other != wait.other ||
-			!THRUM__BEGINS_WITH(model, wait.other, "socket ") ||
-			!thrum__why_is_left_out(model, wait.task, next->task, &step))
+		if (wait->kind != THRUM__STEP_WAITS_IN_CYCLE ||
+			wait[1].kind != THRUM__STEP_SERVES || wait[1].other != wait->other ||
+			!THRUM__BEGINS_WITH(model, wait->other, "socket ") ||
+			!thrum__why_is_left_out(model, wait->task, wait[1].task, &step))
 			continue;
-		wait.kind = THRUM__STEP_WAITS_FOR;
 		finding->class = THRUM__FINDING_NEVER_RESOLVED;
-		finding->task = wait.task;
+		finding->task = wait->task;
+		finding->steps[1] = *wait;
+		finding->steps[1].kind = THRUM__STEP_WAITS_FOR;
 		finding->steps[0] = step;
-		finding->steps[1] = wait;
 		finding->step_count = 2;
 		return true;
 	}

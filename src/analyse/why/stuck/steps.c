@@ -116,7 +116,7 @@ static bool add_stopped(struct thrum__finding *finding, const struct thrum__sear
 		stopped = thrum__why_stopped_limit(search->model, path);
 		is_limit = stopped.timer != THRUM__NONE;
 		if (!is_limit)
-			stopped = thrum__why_stopped_retry(search->model, path);
+			stopped = thrum__why_stopped_retry(search, path);
 	}
 	if (stopped.timer != THRUM__NONE)
 		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE,
