@@ -200,7 +200,7 @@ static void connect_all(void)
 	int type = is(kind, "udp") ? SOCK_DGRAM : SOCK_STREAM;
 
 	server = bind_socket(type, &address);
-	passing = bind_socket(SOCK_DGRAM, &other);
+	passing = bind_socket(SOCK_DGRAM, &(struct sockaddr_in){.sin_port = 0});
 	outside = bind_socket(SOCK_DGRAM, &other);
 	set = epoll_create1(0);
 	if (type == SOCK_STREAM)
