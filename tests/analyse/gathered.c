@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A thread that takes the questions of others over connections, several in one turn, and leaves out an answer.
- * Each story has twins in which that is no fault. */
+/* A thread that takes the questions of others over connections, several in one turn, and leaves out an
+ * answer. Each story has twins in which that is no fault. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

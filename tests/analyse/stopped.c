@@ -143,8 +143,9 @@ static void one_that_its_own_task_cancelled_is_not(void **state)
 
 /* ---- Timers to try again ---------------------------------------------------------------------------- */
 
-/* Messages, from 20 on, each of which has a timer to be sent again, from 40 on. The first ones are acknowledged.
- * The task 3 waits for the message 24, whose timer becomes 5. Another message, 4, begins later. */
+/* Messages, from 20 on, each of which has a timer to be sent again, from 40 on. The first ones are
+ * acknowledged. The task 3 waits for the message 24, whose timer becomes 5. Another message, 4, begins
+ * later. */
 static void tell_messages(int cancelled, const char *more)
 {
 	story_begin();

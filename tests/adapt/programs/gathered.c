@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A server that takes the questions of two threads in one turn, and answers each. The first argument tells how
- * it waits: "udp", in recvfrom(); "poll" or "epoll", for connections of TCP. The second one: "hang", it leaves
- * out an answer to the second thread, the one that asks first; "apart", so, and the first thread goes on;
- * "worker", another thread gives all answers to the second one, and rests at the last; "third", the second
- * thread needs an answer to every third message only, and then waits for what nobody asked for; "passed", the
- * server passes the question on to another program; "fine", all is answered. It knows nothing of thrum. The test
- * kills it where it hangs.
+ * A server that takes the questions of two threads in one turn, and answers each. The first argument tells
+ * how it waits: "udp", in recvfrom(); "poll" or "epoll", for connections of TCP. The second one: "hang", it
+ * leaves out an answer to the second thread, the one that asks first; "apart", so, and the first thread goes
+ * on; "worker", another thread gives all answers to the second one, and rests at the last; "third", the
+ * second thread needs an answer to every third message only, and then waits for what nobody asked for;
+ * "passed", the server passes the question on to another program; "fine", all is answered. It knows nothing
+ * of thrum. The test kills it where it hangs.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>

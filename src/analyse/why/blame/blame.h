@@ -81,8 +81,8 @@ struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *,
 struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *,
 	const struct thrum__why_path *);
 
-/* The timer that the path's leaf made last of all, if a task like the leaf cancelled it, and all other timers of
- * such tasks that were cancelled were so by their own: so the leaf never tries again. O(tasks). */
+/* The timer that the path's leaf made last of all, if a task like the leaf cancelled it, and all other
+ * timers of such tasks that were cancelled were so by their own: so the leaf never tries again. O(tasks). */
 struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__search *,
 	const struct thrum__why_path *);
 
@@ -133,13 +133,14 @@ bool thrum__why_no_reply(const struct thrum__search *, uint32_t handle, struct t
 bool thrum__why_is_left_out(const struct thrum__model *, uint32_t asker, uint32_t server,
 	struct thrum__step *step);
 
-/* The latest message from a task to a lane, or else from the lane to it, from an edge of the task on; or NONE. */
+/* The latest message from a task to a lane, or else from the lane to it, from an edge of the task on; or
+ * NONE. */
 uint32_t thrum__why_message_from(const struct thrum__model *, uint32_t lane, uint32_t edge,
 	bool is_answer);
 
-/* Whether the turn of a lane that got a question at a time left the answer out (turns.c): all answers to the one
- * that asks came in the turn that got the question, and this one did nothing but answer others that asked in
- * it. O(suspensions + edges). */
+/* Whether the turn of a lane that got a question at a time left the answer out (turns.c): all answers to the
+ * one that asks came in the turn that got the question, and this one did nothing but answer others that
+ * asked in it. O(suspensions + edges). */
 bool thrum__why_turn_leaves_out(const struct thrum__model *, uint32_t lane, uint32_t asker,
 	int64_t asked);
 

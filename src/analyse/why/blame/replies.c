@@ -3,8 +3,8 @@
  * Finds the turn of a loop that got a question over a connection and sent nothing. A thread of the same trace
  * asks, and waits for each answer before it asks again. The same handle answered all its other questions in
  * the turns that got them, and nothing else is under way. Or the loop answered the questions of others at
- * once, each of them, and now it has nothing but timers that come round without an effect. Or a thread without
- * handles left it out in a turn (turns.c).
+ * once, each of them, and now it has nothing but timers that come round without an effect. Or a thread
+ * without handles left it out in a turn (turns.c).
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"

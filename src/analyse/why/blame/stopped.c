@@ -83,7 +83,7 @@ struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *se
 
 /* ---- Time limits ----------------------------------------------------------------------------- */
 
-/* Who cancelled a timer. */
+/* Tells by whom a timer was cancelled; its timer is NONE if it was not. */
 static struct thrum__why_stopped cancelled(const struct thrum__model *model, uint32_t timer)
 {
 	struct thrum__why_stopped stopped = {.timer = timer};

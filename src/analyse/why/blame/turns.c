@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells whether a thread that takes messages left out an answer in the turn that got the question. A turn ends
- * where the thread waits for messages. It may take those of several: so the messages are told apart by the
- * others, and an answer belongs to the turn that sent it, however late it arrives.
+ * Tells whether a thread that takes messages left out an answer in the turn that got the question. A turn
+ * ends where the thread waits for messages. It may take those of several: so the messages are told apart by
+ * the others, and an answer belongs to the turn that sent it, however late it arrives.
  *
- * Each answer to the one that asks was sent in the turn that got the question. The turn without an answer sent
- * nothing but answers to others that asked in it, and did nothing else. So nobody has the question now.
+ * Each answer to the one that asks was sent in the turn that got the question. The turn without an answer
+ * sent nothing but answers to others that asked in it, and did nothing else. So nobody has the question now.
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"

@@ -306,8 +306,8 @@ static uint32_t take_those_behind(struct thrum__findings *findings, uint32_t at)
 
 /* ---- Two that wait for each other's messages ------------------------------------------------- */
 
-/* Where two threads wait for each other, names the one that left out an answer in a turn. Returns whether there
- * is one. */
+/* Where two threads wait for each other, names the one that left out an answer in a turn. Returns whether
+ * there is one. */
 static bool try_talk(const struct thrum__model *model, struct thrum__finding *finding)
 {
 	for (unsigned i = 0; i + 1 < finding->step_count; i++) {

@@ -104,8 +104,8 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
-/* Adds a step if another task stopped the path's leaf, the timer that limits the wait for it, or the one by which
- * it tries again. Returns whether it was the leaf. */
+/* Adds a step if another task stopped the path's leaf, the timer that limits the wait for it, or the one by
+ * which it tries again. Returns whether it was the leaf. */
 static bool add_stopped(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
