@@ -107,6 +107,12 @@ static void begin_run(struct thrum__model_input *s, uint32_t task)
 	s->lane->run = row;
 }
 
+static void begin_suspension(struct thrum__model_input *s, int64_t time, uint32_t reason)
+{
+	s->lane->suspended = add_interval(s, &s->model->suspensions, time, THRUM__OPEN, reason, 0);
+	s->lane->rests++;
+}
+
 static void end_suspension(struct thrum__model_input *s, int64_t time)
 {
 	struct thrum__lane *lane = s->lane;
@@ -152,8 +158,7 @@ void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 		return;
 	end_run(s, s->now);
 	end_suspension(s, s->now);
-	s->lane->suspended = add_interval(s, &s->model->suspensions, s->now, THRUM__OPEN, reason,
-		0);
+	begin_suspension(s, s->now, reason);
 }
 
 void thrum__model_lane_resume(struct thrum__model_input *s)
@@ -166,8 +171,7 @@ void thrum__model_lane_resume(struct thrum__model_input *s)
 	/* The suspend event is lost. A lane has no events while it is suspended, so the suspension
 	 * began at the lane's last one. */
 	if (lane->suspended == THRUM__NONE)
-		lane->suspended = add_interval(s, &s->model->suspensions, since, THRUM__OPEN,
-			thrum__model_text_of(s), 0);
+		begin_suspension(s, since, thrum__model_text_of(s));
 	end_suspension(s, s->now);
 	if (lane->running != THRUM__NONE)
 		thrum__model_lane_run(s, lane->running);

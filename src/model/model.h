@@ -162,12 +162,15 @@ struct thrum__edges {
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
 	/* SIGNAL: for thrum__model_waiters. WAIT, LOCK: for thrum__model_edge_place and
 	 * thrum__model_was_taken_before. LINK: 1 if it took less time than the clocks of its two machines
-	 * may be wrong by, so that its direction in time is unknown; or THRUM__LINK_CONNECTION. */
+	 * may be wrong by, so that its direction in time is unknown; THRUM__LINK_CONNECTION; and, from bit
+	 * THRUM__LINK_RESTS on, how often the sender's lane was suspended before this arrived. */
 	int16_t value[THRUM__COLUMN];
 	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
 
 #define THRUM__LINK_CONNECTION 2 /* the message came over a connection that the adapters saw */
+#define THRUM__LINK_RESTS 2
+#define THRUM__LINK_RESTS_MAX (INT16_MAX >> THRUM__LINK_RESTS)
 
 enum thrum__note_kind {
 	THRUM__NOTE_LABEL,
@@ -219,6 +222,7 @@ struct thrum__lane {
 	int64_t lost_until;   /* the end of its latest gap, or -1 */
 	int64_t ran;          /* ns of ended runs of tasks other than its own */
 	int64_t suspended_ns; /* ns of ended suspensions */
+	uint32_t rests;       /* how many suspensions it had */
 	uint64_t events;      /* how many, without remembered ones */
 	struct thrum__model_span_stack *spans; /* open ones */
 	bool is_unknown;                       /* the next event will show which task runs */
@@ -397,8 +401,9 @@ bool thrum__model_unread(const struct thrum__model *, uint32_t number, struct th
 bool thrum__model_message_from_outside(const struct thrum__model *, uint32_t number,
 	struct thrum__message *);
 
-/* Whether a task sent a message after a time by a key that nobody recorded receives by. O(keys). */
-bool thrum__model_has_sent_outside(const struct thrum__model *, uint32_t task, int64_t after);
+/* Whether a task sent a message after a time that nobody recorded has received so far. In a trace of several
+ * programs the rest don't count, if nobody ever received by that key. O(keys). */
+bool thrum__model_has_sent_unread(const struct thrum__model *, uint32_t task, int64_t after);
 
 /* Returns the key of a message that one of these two gave, and sets *size. The text isn't terminated, and
  * lives as long as the model is unchanged. */

@@ -233,6 +233,7 @@ struct thrum__model_links {
 		uint32_t twin;         /* of a connection: the number + 1 of its other direction */
 		int64_t at;            /* the event that waits for the other: when, */
 		uint32_t lane;         /* and in which lane */
+		uint32_t rests;        /* of the sender's lane, when it sent */
 		bool is_of_connection; /* it has message after message */
 	} * all;
 	uint32_t room;

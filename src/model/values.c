@@ -97,6 +97,17 @@ static bool is_within_error(const struct thrum__model *m, uint32_t a, uint32_t b
 			    : until - from < thrum__model_clock_error(m, a, b, from, until);
 }
 
+/* How often the sender's lane was suspended since it sent a message that is received now. */
+static int rests_since(const struct thrum__model_input *s, const struct thrum__link *link,
+	uint32_t to)
+{
+	uint32_t count = s->model->lanes[link->lane].rests - link->rests;
+
+	if (!link->is_of_connection || link->receiver == to + 1)
+		return 0;
+	return count < THRUM__LINK_RESTS_MAX ? (int)count : THRUM__LINK_RESTS_MAX;
+}
+
 /* Adds the edge of a message of which one event came before. */
 static void add_message(struct thrum__model_input *s, const struct thrum__link *link, uint32_t from,
 	uint32_t to)
@@ -106,7 +117,8 @@ static void add_message(struct thrum__model_input *s, const struct thrum__link *
 
 	m->has_doubtful |= is_doubtful;
 	thrum__model_edge_add(s, THRUM__EDGE_LINK, from, to,
-		is_doubtful | (link->is_of_connection ? THRUM__LINK_CONNECTION : 0));
+		is_doubtful | (link->is_of_connection ? THRUM__LINK_CONNECTION : 0) |
+			rests_since(s, link, to) << THRUM__LINK_RESTS);
 }
 
 static uint32_t *cell_of(const struct thrum__model_links *links, uint32_t task)
@@ -209,6 +221,7 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	await_no_more(s->model->links, (uint32_t)(link - s->model->links->all));
 	link->sender = task + 1;
 	link->sent = s->time;
+	link->rests = s->lane->rests;
 	if (link->taker != 0 && link->taken != THRUM__OPEN)
 		link->before = link->taken;
 	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
@@ -353,11 +366,13 @@ bool thrum__model_message_from_outside(const struct thrum__model *m, uint32_t nu
 	return true;
 }
 
-bool thrum__model_has_sent_outside(const struct thrum__model *m, uint32_t task, int64_t after)
+bool thrum__model_has_sent_unread(const struct thrum__model *m, uint32_t task, int64_t after)
 {
 	for (uint32_t i = 0; i < m->links->keys.count; i++)
-		if (m->links->all[i].sender == task + 1 && m->links->all[i].taker == 0 &&
-			m->links->all[i].receiver == 0 && m->links->all[i].sent > after)
+		if (m->links->all[i].sender == task + 1 && m->links->all[i].sent > after &&
+			m->links->all[i].receiver == 0 &&
+			(m->links->all[i].taker ? m->links->all[i].taken == THRUM__OPEN
+						: !m->is_joined))
 			return true;
 	return false;
 }

@@ -141,6 +141,63 @@ static void one_that_its_own_task_cancelled_is_not(void **state)
 	expect(false, 0, 1);
 }
 
+/* ---- Timers to try again ---------------------------------------------------------------------------- */
+
+/* Messages, from 20 on, each of which has a timer to be sent again, from 40 on. The first ones are
+ * acknowledged. The task 3 waits for the message 24, whose timer becomes 5. Another message, 4, begins
+ * later. */
+static void tell_messages(int cancelled, const char *more)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 3 join\n"
+		   "0 label 3 \"upload\n0 should-resolve 3\n");
+	for (int i = 0; i < 4; i++) {
+		story_tell("%d" MS "create 3 %d =1 request\n", i, 20 + i);
+		story_tell("%d" MS "label %d \"message %d\n", i, 20 + i, i);
+		story_tell("%d" MS "create %d %d =2 timer\n", i, 20 + i, 40 + i);
+		if (i < cancelled)
+			story_tell("%d" MS "cancel %d %d\n", i, 20 + i, 40 + i);
+		story_tell("%d" MS "resolve %d %d\n", i, 20 + i, 20 + i);
+	}
+	story_tell("10" MS "create 3 24 =1 request\n10" MS "label 24 \"message 24\n10" MS
+		   "create 24 5 =2 timer\n10" MS "label 5 \"again 24\n10" MS "wait 3 24\n");
+	story_tell("20" MS "create 3 4 =1 request\n20" MS "label 4 \"message 25\n20" MS
+		   "create 4 6 =2 timer\n%s",
+		more);
+}
+
+static void a_timer_to_try_again_that_another_cancelled_is_told(void **state)
+{
+	(void)state;
+	tell_messages(4,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n");
+	expect(true, 1, 1);
+}
+
+static void one_that_may_be_tried_again_is_not(void **state)
+{
+	(void)state;
+	/* The message tries again after that. */
+	tell_messages(4,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n40" MS
+		"switch 24\n41" MS "switch 1\n");
+	expect(false, 0, 1);
+	/* Its own task cancelled it, or the thread. */
+	tell_messages(4, "30" MS "switch 24\n30" MS "cancel 24 5\n30" MS "switch 1\n");
+	expect(false, 0, 1);
+	tell_messages(4, "30" MS "cancel 1 5\n");
+	expect(false, 0, 1);
+	/* Others cancel each other's, too. */
+	tell_messages(3,
+		"25" MS "cancel 20 43\n30" MS "switch 4\n30" MS "cancel 4 5\n30" MS
+		"resolve 4 4\n30" MS "switch 1\n");
+	expect(false, 0, 1);
+	/* Too few were cancelled. */
+	tell_messages(2,
+		"30" MS "switch 4\n30" MS "cancel 4 5\n30" MS "resolve 4 4\n30" MS "switch 1\n");
+	expect(false, 0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +205,8 @@ int main(void)
 		cmocka_unit_test(one_that_may_be_set_again_is_not),
 		cmocka_unit_test(a_limit_that_a_stranger_cancelled_is_told),
 		cmocka_unit_test(one_that_its_own_task_cancelled_is_not),
+		cmocka_unit_test(a_timer_to_try_again_that_another_cancelled_is_told),
+		cmocka_unit_test(one_that_may_be_tried_again_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

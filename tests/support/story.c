@@ -52,7 +52,7 @@ static void read_word(const char *line, char *word, struct thrum_event *event, i
 
 static void read_line(char *line, struct thrum_event *event)
 {
-	char *quote = strchr(line, '"'), *rest, *word;
+	char *quote = strchr(line, '"'), *other_way, *rest, *word;
 	int type = -1, position = 0;
 
 	*event = (struct thrum_event){.text = ""};
@@ -61,6 +61,8 @@ static void read_line(char *line, struct thrum_event *event)
 		event->text = quote + 1;
 		event->text_size = (uint32_t)strlen(event->text);
 		event->flags |= THRUM_EVENT_HAS_TEXT;
+		if ((other_way = strstr(quote + 1, "\002\377")))
+			*other_way = 0;
 	}
 	word = strtok_r(line, " \t", &rest);
 	event->time = strtoll(word, NULL, 10);

@@ -6,7 +6,8 @@
  *
  * TIME is in ns, EVENT is a word of `thrum dump`, only a create has a KIND, and the text goes to
  * the end of the line. The value of a create, lock or wait is the number of its
- * place. For instance:
+ * place. The key of a connection ends with \001\377, or \002\377 for its other direction, whose byte is 0.
+ * For instance:
  *
  *     0 create - 1 thread
  *     5 create 1 2 promise

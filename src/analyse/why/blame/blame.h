@@ -9,6 +9,8 @@
  *	mutual.c    tells who may be to signal it, but waits for a condition
  *	again.c     tells what was not started again, or too often
  *	dropped.c   tells which request ended and began nothing, as its like did
+ *	replies.c   tells which turn got a question and sent nothing
+ *	turns.c     tells so of a turn that took the messages of several
  *	pairs.c     tells which turn of a loop sent no answer over a pair of sockets
  *	loops.c     tells which handle keeps a thread's loop
  *	abandoned.c tells which thread ended, and left a task that is ready
@@ -79,6 +81,11 @@ struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *,
 struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *,
 	const struct thrum__why_path *);
 
+/* The timer that the path's leaf made last of all, if a task like the leaf cancelled it, and all other
+ * timers of such tasks that were cancelled were so by their own: so the leaf never tries again. O(tasks). */
+struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Requests that led to nothing (dropped.c) --------------------------------------------------- */
 
 /* The requests of a call site that ended in a loop. */
@@ -120,6 +127,22 @@ uint32_t thrum__why_run_soon(const struct thrum__model *, uint32_t lane, uint32_
  * thread's question and sent nothing, where each question before had its answer. Returns false if there is
  * none. O(edges of the thread + tasks). */
 bool thrum__why_no_reply(const struct thrum__search *, uint32_t handle, struct thrum__step *step);
+
+/* Whether a thread left out the answer to another one's latest question, likewise, where that waits for an
+ * object. Sets all of the step but `other` and `edge`. O(suspensions + edges). */
+bool thrum__why_is_left_out(const struct thrum__model *, uint32_t asker, uint32_t server,
+	struct thrum__step *step);
+
+/* The latest message from a task to a lane, or else from the lane to it, from an edge of the task on; or
+ * NONE. */
+uint32_t thrum__why_message_from(const struct thrum__model *, uint32_t lane, uint32_t edge,
+	bool is_answer);
+
+/* Whether the turn of a lane that got a question at a time left the answer out (turns.c): all answers to the
+ * one that asks came in the turn that got the question, and this one did nothing but answer others that
+ * asked in it. O(suspensions + edges). */
+bool thrum__why_turn_leaves_out(const struct thrum__model *, uint32_t lane, uint32_t asker,
+	int64_t asked);
 
 /* ---- Questions over a pair of sockets (pairs.c) -------------------------------------------------- */
 

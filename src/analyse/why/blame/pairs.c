@@ -29,20 +29,7 @@ struct pair {
 /* The latest message between the thread and the loop from an edge on, to the thread or from it. */
 static uint32_t message_from(const struct pair *pair, uint32_t edge, bool is_answer)
 {
-	const struct thrum__model *model = pair->model;
-
-	for (int i = 0; i < EDGES_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		uint32_t other = is_answer ? THRUM__EDGE(model, edge, from)
-					   : THRUM__EDGE(model, edge, to);
-
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
-			thrum__model_has_row(&model->tasks, other) &&
-			thrum__why_last_lane(model, other) == pair->lane)
-			return edge;
-		edge = is_answer ? THRUM__EDGE(model, edge, prev_in)
-				 : THRUM__EDGE(model, edge, prev_out);
-	}
-	return THRUM__NONE;
+	return thrum__why_message_from(pair->model, pair->lane, edge, is_answer);
 }
 
 /* Finds the latest question, and the turn that got it: of a handle that lives. */

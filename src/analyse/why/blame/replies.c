@@ -3,13 +3,14 @@
  * Finds the turn of a loop that got a question over a connection and sent nothing. A thread of the same trace
  * asks, and waits for each answer before it asks again. The same handle answered all its other questions in
  * the turns that got them, and nothing else is under way. Or the loop answered the questions of others at
- * once, each of them, and now it has nothing but timers that come round without an effect.
+ * once, each of them, and now it has nothing but timers that come round without an effect. Or a thread
+ * without handles left it out in a turn (turns.c).
  */
 #include "analyse/places.h"
 #include "analyse/why/blame/blame.h"
 
 #define ANSWERS_MIN 3     /* so many show that each question has an answer */
-#define EDGES_BACK 100000 /* edges of the thread that asks, from the latest back */
+#define EDGES_BACK 100000 /* edges of a thread, from the latest back */
 #define ALIKE_MIN 2       /* answers to others that wait at the same place */
 #define AT_ONCE 50000     /* ns for which the loop may wait for room before it answers */
 #define TIMES 20          /* so many times as long as any answer took */
@@ -22,13 +23,10 @@ struct talk {
 	uint32_t own; /* answers of the handle that had the turn */
 };
 
-static bool is_link(const struct talk *talk, uint32_t edge, uint32_t other)
+/* The latest question of a thread from one of its edges on, or answer to it; or NONE. */
+static uint32_t message_from(const struct talk *talk, uint32_t edge, bool is_answer)
 {
-	const struct thrum__model *model = talk->model;
-
-	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
-		thrum__model_has_row(&model->tasks, other) &&
-		thrum__why_last_lane(model, other) == talk->lane;
+	return thrum__why_message_from(talk->model, talk->lane, edge, is_answer);
 }
 
 static void count_messages(struct talk *talk, uint32_t handle)
@@ -36,14 +34,14 @@ static void count_messages(struct talk *talk, uint32_t handle)
 	const struct thrum__model *model = talk->model;
 	uint32_t edge = THRUM__TASK(model, talk->asker, edge_out);
 
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		talk->questions += is_link(talk, edge, THRUM__EDGE(model, edge, to));
+	for (; (edge = message_from(talk, edge, false)) != THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_out))
+		talk->questions++;
 	edge = THRUM__TASK(model, talk->asker, edge_in);
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
-		uint32_t from = THRUM__EDGE(model, edge, from);
-
-		talk->answers += is_link(talk, edge, from);
-		talk->own += is_link(talk, edge, from) && from == handle;
+	for (; (edge = message_from(talk, edge, true)) != THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		talk->answers++;
+		talk->own += THRUM__EDGE(model, edge, from) == handle;
 	}
 }
 
@@ -94,16 +92,13 @@ static int64_t suspended_between(const struct thrum__model *model, uint32_t lane
 	return sum;
 }
 
-/* The latest edge of a talk from this one on that is no later than a time; NONE: there is none. */
+/* The latest question from an edge on that is no later than a time; NONE: there is none. */
 static uint32_t latest_question(const struct talk *talk, uint32_t edge, int64_t time)
 {
-	const struct thrum__model *model = talk->model;
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, time) <= time &&
-			is_link(talk, edge, THRUM__EDGE(model, edge, to)))
-			return edge;
-	return THRUM__NONE;
+	while ((edge = message_from(talk, edge, false)) != THRUM__NONE &&
+		THRUM__EDGE(talk->model, edge, time) > time)
+		edge = THRUM__EDGE(talk->model, edge, prev_out);
+	return edge;
 }
 
 /* Counts the answers that a thread got at once. Returns false if it got one late, or not at all. */
@@ -115,11 +110,10 @@ static bool count_at_once(struct talk *talk, uint32_t asker, int64_t late)
 	uint32_t last = latest_question(talk, question, THRUM__OPEN);
 	bool is_answered = last == THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
+	for (; (edge = message_from(talk, edge, true)) != THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_in)) {
 		int64_t time = THRUM__EDGE(model, edge, time), asked;
 
-		if (!is_link(talk, edge, THRUM__EDGE(model, edge, from)))
-			continue;
 		question = latest_question(talk, question, time);
 		if (question == THRUM__NONE)
 			break;
@@ -162,9 +156,7 @@ static bool is_silent_turn(struct talk *talk, uint32_t handle, const struct thru
 	const struct thrum__model *model = talk->model;
 	uint32_t lane = thrum__why_last_lane(model, awaited->server), turn, task;
 
-	if (!thrum__model_has_row(&model->tasks, talk->asker) ||
-		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
-		!thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK))
+	if (!thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK))
 		return false;
 	turn = turn_for(model, awaited, lane);
 	task = turn == THRUM__NONE ? THRUM__NONE
@@ -184,57 +176,72 @@ static bool is_silent_turn(struct talk *talk, uint32_t handle, const struct thru
 	return true;
 }
 
-/* Whether an edge of a thread is a wait for the next message, or the end of one. */
-static bool is_for_message(const struct thrum__model *model, uint32_t edge, int kind)
+/* Whether an edge of a thread is a wait for the next message. */
+static bool is_for_message(const struct thrum__model *model, uint32_t edge)
 {
-	return THRUM__EDGE(model, edge, kind) == kind &&
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 		THRUM__BEGINS_WITH(model, THRUM__EDGE(model, edge, to), "receive from ",
 			"read from ");
 }
 
-/* The wait for the next message that a thread began after a time, before it did anything for others; NONE: it
- * did something, or nothing at all. */
+/* The first wait for a message that a thread began after a time; NONE: its waits have no edges. */
 static uint32_t next_wait(const struct thrum__model *model, uint32_t thread, int64_t time)
 {
 	uint32_t edge = THRUM__TASK(model, thread, edge_out), wait = THRUM__NONE;
 
 	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
-		int kind = THRUM__EDGE(model, edge, kind);
-
 		if (THRUM__EDGE(model, edge, time) <= time)
 			return wait;
-		if (is_for_message(model, edge, THRUM__EDGE_WAIT))
+		if (is_for_message(model, edge))
 			wait = edge;
-		else if (kind != THRUM__EDGE_LOCK && kind != THRUM__EDGE_UNLOCK &&
-			kind != THRUM__EDGE_READ &&
-			!is_for_message(model, edge, THRUM__EDGE_RESOLVE))
-			wait = THRUM__NONE;
 	}
 	return THRUM__NONE;
 }
 
-/* The same for a thread that takes messages one after the other, and now waits for the next one. */
+/* Whether a thread waits for the next message. */
+static bool awaits_message(const struct thrum__model *model, uint32_t thread)
+{
+	uint32_t last = thrum__model_last_edge(model, thread);
+
+	return thrum__why_thread_rests_for(model, thread, THRUM__REASON_WORK) ||
+		(thrum__model_has_row(&model->edges, last) && is_for_message(model, last) &&
+			thrum__analyse_task_is_pending(model, THRUM__EDGE(model, last, to)));
+}
+
+/* The same for a thread that takes messages, perhaps those of several, and now waits for the next one. */
 static bool is_silent_thread(struct talk *talk, uint32_t handle,
 	const struct thrum__awaited *awaited, struct thrum__step *step)
 {
 	const struct thrum__model *model = talk->model;
-	uint32_t server = awaited->server, last = thrum__model_last_edge(model, server), wait;
+	uint32_t server = awaited->server;
 
-	if (THRUM__TASK(model, server, kind) != THRUM_KIND_THREAD ||
-		!thrum__model_has_row(&model->tasks, talk->asker) ||
-		THRUM__TASK(model, talk->asker, kind) != THRUM_KIND_THREAD ||
-		!thrum__model_has_row(&model->edges, last) ||
-		!is_for_message(model, last, THRUM__EDGE_WAIT) ||
-		!thrum__analyse_task_is_pending(model, THRUM__EDGE(model, last, to)))
+	if (THRUM__TASK(model, server, kind) != THRUM_KIND_THREAD || !awaits_message(model, server))
 		return false;
-	wait = next_wait(model, server, awaited->asked);
 	talk->lane = thrum__why_last_lane(model, server);
 	*step = (struct thrum__step){.kind = THRUM__STEP_LEAVES_OUT,
 		.task = server,
 		.other = handle,
 		.time = awaited->asked,
-		.edge = wait};
-	return wait != THRUM__NONE;
+		.edge = next_wait(model, server, awaited->asked)};
+	return thrum__why_turn_leaves_out(model, talk->lane, talk->asker, awaited->asked);
+}
+
+/* Whether each question but one had an answer of the step's task, and nothing else can happen. Sets how many
+ * had. */
+static bool is_each_answered(struct talk *talk, struct thrum__step *step)
+{
+	const struct thrum__model *model = talk->model;
+
+	if (!thrum__why_is_all_at_rest(model))
+		return false;
+	count_messages(talk, step->task);
+	step->more = talk->own;
+	/* The first datagram of a socket may be missing, as it had no address before. */
+	return talk->own >= ANSWERS_MIN && talk->own == talk->answers &&
+		(talk->answers + 1 == talk->questions ||
+			(talk->answers == talk->questions &&
+				THRUM__TASK(model, step->task, kind) == THRUM_KIND_THREAD)) &&
+		!is_any_due(model);
 }
 
 /* Whether this is an answer that is missing: each other question had one, and nothing else can happen. Sets
@@ -244,18 +251,9 @@ static bool is_missing(struct talk *talk, const struct thrum__awaited *awaited,
 {
 	const struct thrum__model *model = talk->model;
 
-	if (!thrum__why_is_all_at_rest(model))
-		return false;
-	count_messages(talk, step->task);
-	step->more = talk->own;
-	/* The first datagram of a socket may be missing, as it had no address before. */
-	if (talk->own >= ANSWERS_MIN && talk->own == talk->answers &&
-		(talk->answers + 1 == talk->questions ||
-			(talk->answers == talk->questions &&
-				THRUM__TASK(model, step->task, kind) == THRUM_KIND_THREAD)) &&
-		!is_any_due(model))
+	if (is_each_answered(talk, step))
 		return true;
-	if (!thrum__why_only_ticks(model, awaited->asked) ||
+	if (!thrum__why_is_all_at_rest(model) || !thrum__why_only_ticks(model, awaited->asked) ||
 		!are_others_answered(talk, step->other, model->end - awaited->asked))
 		return false;
 	step->more = talk->answers;
@@ -270,7 +268,9 @@ bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 	struct thrum__awaited awaited;
 
 	if (!search->is_still || search->gap >= 0 ||
-		THRUM__TASK(model, handle, kind) != THRUM_KIND_HANDLE)
+		THRUM__TASK(model, handle, kind) != THRUM_KIND_HANDLE ||
+		!thrum__model_has_row(&model->tasks, talk.asker) ||
+		THRUM__TASK(model, talk.asker, kind) != THRUM_KIND_THREAD)
 		return false;
 	for (uint32_t i = THRUM__NONE;
 		(i = thrum__model_next_awaited(model, handle, i)) != THRUM__NONE;)
@@ -279,10 +279,27 @@ bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 			model->end - awaited.asked >= THRUM__SOON_OUTSIDE &&
 			(is_silent_turn(&talk, handle, &awaited, step) ||
 				is_silent_thread(&talk, handle, &awaited, step)))
-			/* It may have passed the question on to a program that isn't recorded. */
-			return (model->is_joined ||
-				       !thrum__model_has_sent_outside(model, step->task,
-					       awaited.asked)) &&
+			/* It may have passed the question on. */
+			return !thrum__model_has_sent_unread(model, step->task, awaited.asked) &&
 				is_missing(&talk, &awaited, step);
 	return false;
+}
+
+bool thrum__why_is_left_out(const struct thrum__model *model, uint32_t asker, uint32_t server,
+	struct thrum__step *step)
+{
+	struct talk talk = {.model = model,
+		.asker = asker,
+		.lane = thrum__why_last_lane(model, server)};
+	uint32_t question = message_from(&talk, THRUM__TASK(model, asker, edge_out), false);
+	uint32_t answer = message_from(&talk, THRUM__TASK(model, asker, edge_in), true);
+
+	if (question == THRUM__NONE || answer == THRUM__NONE || question < answer)
+		return false;
+	step->kind = THRUM__STEP_LEAVES_OUT;
+	step->task = server;
+	step->time = THRUM__EDGE(model, question, time);
+	return !thrum__model_has_sent_unread(model, server, step->time) &&
+		thrum__why_turn_leaves_out(model, talk.lane, asker, step->time) &&
+		is_each_answered(&talk, step);
 }

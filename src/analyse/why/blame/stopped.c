@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells who stopped the timer for which somebody waits, if it was a task that has nothing to do with that
- * wait: it may have taken another timer for its own.
+ * Tells who stopped the timer for which somebody waits, or which was to try again, if it was a task that has
+ * nothing to do with that: it may have taken another timer for its own.
  */
+#include "analyse/places.h"
 #include "analyse/why/blame/blame.h"
 
 #define EDGES_BACK 64        /* edges of a task that are searched, from the latest back */
@@ -10,6 +11,7 @@
 #define SET_MIN 4            /* so often a timer was set that it should be again */
 #define RESTS_MIN 1000000000 /* ns; timers may rest for less */
 #define LONGER 20            /* so many times as long as it ever took is suspicious */
+#define OWN_MIN 3            /* so many that their own tasks cancelled show that each should */
 
 static const struct thrum__why_stopped none = {THRUM__NONE, THRUM__NONE, THRUM__NONE, 0};
 
@@ -81,6 +83,21 @@ struct thrum__why_stopped thrum__why_stopped_leaf(const struct thrum__search *se
 
 /* ---- Time limits ----------------------------------------------------------------------------- */
 
+/* Tells by whom a timer was cancelled; its timer is NONE if it was not. */
+static struct thrum__why_stopped cancelled(const struct thrum__model *model, uint32_t timer)
+{
+	struct thrum__why_stopped stopped = {.timer = timer};
+
+	if (!thrum__model_has_row(&model->tasks, timer) ||
+		THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER ||
+		THRUM__TASK(model, timer, state) != THRUM__STATE_CANCELLED)
+		return none;
+	stopped.time = THRUM__TASK(model, timer, end);
+	stopped.edge = thrum__why_edge_to(model, timer, THRUM__EDGE_CANCEL);
+	stopped.by = thrum__why_actor(model, stopped.edge);
+	return stopped;
+}
+
 struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
@@ -90,19 +107,42 @@ struct thrum__why_stopped thrum__why_stopped_limit(const struct thrum__model *mo
 		: THRUM__NONE;
 
 	THRUM__EDGES_OF (model, edge, prev_out, EDGES_BACK, THRUM__EDGE_WAIT) {
-		struct thrum__why_stopped limit = {.timer = THRUM__EDGE(model, edge, to)};
+		struct thrum__why_stopped limit = cancelled(model, THRUM__EDGE(model, edge, to));
 
-		if (!thrum__model_has_row(&model->tasks, limit.timer) ||
-			THRUM__TASK(model, limit.timer, kind) != THRUM_KIND_TIMER ||
-			THRUM__TASK(model, limit.timer, state) != THRUM__STATE_CANCELLED)
-			continue;
-		limit.time = THRUM__TASK(model, limit.timer, end);
-		limit.edge = thrum__why_edge_to(model, limit.timer, THRUM__EDGE_CANCEL);
-		limit.by = thrum__why_actor(model, limit.edge);
-		if (limit.time > THRUM__EDGE(model, edge, time) &&
+		if (limit.timer != THRUM__NONE && limit.time > THRUM__EDGE(model, edge, time) &&
 			limit.by != THRUM__TASK(model, limit.timer, creator) &&
 			is_stranger(model, path, limit.by))
 			return limit;
 	}
 	return none;
+}
+
+/* ---- Timers to try again ----------------------------------------------------------------------- */
+
+struct thrum__why_stopped thrum__why_stopped_retry(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_stopped retry = none;
+	uint32_t leaf = path->leaf, own = 0;
+
+	THRUM__EACH_TASK (model, task) {
+		uint32_t maker = THRUM__TASK(model, task, creator);
+		struct thrum__why_stopped other = cancelled(model, task);
+
+		if (maker == leaf) {
+			retry = other;
+		} else if (other.timer != THRUM__NONE &&
+			thrum__model_has_row(&model->tasks, maker) &&
+			thrum__why_is_alike(search, maker, leaf)) {
+			own++;
+			if (other.by != maker)
+				return none;
+		}
+	}
+	return own >= OWN_MIN && is_stranger(model, path, retry.by) &&
+			thrum__why_is_alike(search, retry.by, leaf) &&
+			THRUM__TASK(model, leaf, last) < retry.time
+		? retry
+		: none;
 }

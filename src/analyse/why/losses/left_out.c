@@ -304,6 +304,32 @@ static uint32_t take_those_behind(struct thrum__findings *findings, uint32_t at)
 	return at;
 }
 
+/* ---- Two that wait for each other's messages ------------------------------------------------- */
+
+/* Where two threads wait for each other, names the one that left out an answer in a turn. Returns whether
+ * there is one. */
+static bool try_talk(const struct thrum__model *model, struct thrum__finding *finding)
+{
+	for (unsigned i = 0; i + 1 < finding->step_count; i++) {
+		const struct thrum__step *wait = &finding->steps[i];
+		struct thrum__step step = {.other = wait->other, .edge = THRUM__NONE};
+
+		if (wait->kind != THRUM__STEP_WAITS_IN_CYCLE ||
+			wait[1].kind != THRUM__STEP_SERVES || wait[1].other != wait->other ||
+			!THRUM__BEGINS_WITH(model, wait->other, "socket ") ||
+			!thrum__why_is_left_out(model, wait->task, wait[1].task, &step))
+			continue;
+		finding->class = THRUM__FINDING_NEVER_RESOLVED;
+		finding->task = wait->task;
+		finding->steps[1] = *wait;
+		finding->steps[1].kind = THRUM__STEP_WAITS_FOR;
+		finding->steps[0] = step;
+		finding->step_count = 2;
+		return true;
+	}
+	return false;
+}
+
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__findings *findings)
@@ -317,7 +343,8 @@ void thrum__why_add_left_out(struct thrum__odd_search *search, struct thrum__fin
 		if (try_short_way(search->model, &findings->findings[i]))
 			i = take_those_behind(findings, i);
 		finding = &findings->findings[i];
-		if (thrum__why_add_unanswered(search->model, finding))
+		if (thrum__why_add_unanswered(search->model, finding) ||
+			try_talk(search->model, finding))
 			continue;
 		for (unsigned at = 0; is_bare(finding) && at < finding->step_count; at++)
 			if (is_for_condition(search->model, &finding->steps[at]) &&

@@ -104,20 +104,24 @@ static void add_failed_last(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_again(finding, model, timer, leaf, 1);
 }
 
-/* Adds a step if another task stopped the path's leaf, or the timer that limits the wait for it. Returns
- * whether it was the leaf. */
+/* Adds a step if another task stopped the path's leaf, the timer that limits the wait for it, or the one by
+ * which it tries again. Returns whether it was the leaf. */
 static bool add_stopped(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	struct thrum__why_stopped stopped = thrum__why_stopped_leaf(search, path);
-	bool rests = stopped.timer != THRUM__NONE;
+	bool rests = stopped.timer != THRUM__NONE, is_limit = false;
 
-	if (!rests && finding->class == THRUM__FINDING_OUTSIDE)
+	if (!rests && finding->class == THRUM__FINDING_OUTSIDE) {
 		stopped = thrum__why_stopped_limit(search->model, path);
+		is_limit = stopped.timer != THRUM__NONE;
+		if (!is_limit)
+			stopped = thrum__why_stopped_retry(search, path);
+	}
 	if (stopped.timer != THRUM__NONE)
 		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE,
 					    stopped.timer, stopped.by, stopped.time, stopped.edge),
-			rests);
+			!is_limit);
 	return rests;
 }
 
