@@ -35,12 +35,20 @@ static void note(int fd, pid_t user, uint32_t thread)
 		atomic_store_explicit(&threads[fd], thread, memory_order_relaxed);
 }
 
-void thrum__adapt_user_note(int fd)
+/* The number of the calling thread. In a fork's child that records nothing so far it needs not be known. */
+static uint32_t number_of_self(void)
 {
 	const struct thread *self = thrum__adapt_self;
 
-	note(fd, thrum__adapt_known_pid(),
-		self ? atomic_load_explicit(&self->tid, memory_order_relaxed) : USED_BY_SEVERAL);
+	if (self)
+		return thrum__adapt_thread_number(self);
+	return atomic_load_explicit(&thrum__adapt_is_fresh, memory_order_relaxed) ? own_tid()
+										  : USED_BY_SEVERAL;
+}
+
+void thrum__adapt_user_note(int fd)
+{
+	note(fd, thrum__adapt_known_pid(), number_of_self());
 }
 
 void thrum__adapt_user_got(int fd)
