@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A thread waits to be told of work that it gave to others, and these wait for more, while a third comes round. */
+/* A thread waits to be told of work that it gave to others. These wait for more, while a third one comes
+ * round. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +24,8 @@ static void tell_wait(int ms)
 		ms, ms, ms, ms);
 }
 
-/* The main thread 1 gives work to the threads 2 and 3 by the condition 10, and waits for the condition 12, which
- * has the lock 11. Then each worker takes that lock, if `ends_late`, and waits for more. */
+/* The main thread 1 gives work to the threads 2 and 3 by the condition 10, and waits for the condition 12,
+ * which has the lock 11. Then each worker takes that lock, if `ends_late`, and waits for more. */
 static void tell_pool(bool ends_late)
 {
 	story_begin();
