@@ -325,6 +325,8 @@ void thrum__adapt_thread_is_idle(bool);
 void thrum__adapt_thread_end(void);
 /* In a fork's child: there is no thread but the calling one. */
 void thrum__adapt_threads_left(void);
+/* The kernel's number of a thread, also of one that was forked, which is known by its parent's. */
+uint32_t thrum__adapt_thread_number(const struct thread *);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
  * itself tells it, else 0. */
 void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);

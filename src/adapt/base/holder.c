@@ -194,6 +194,12 @@ void thrum__adapt_threads_left(void)
 	}
 }
 
+uint32_t thrum__adapt_thread_number(const struct thread *thread)
+{
+	return thread == forked ? forked_tid
+				: atomic_load_explicit(&thread->tid, memory_order_relaxed);
+}
+
 /* Returns the place of a lock among those that the thread holds, or HELD_MAX. */
 static uint32_t place_of(const struct thread *thread, const void *lock)
 {

@@ -180,8 +180,13 @@ static bool is_interrupted(pid_t process, int options)
 static NOINLINE bool begins_child(int fd, bool writes)
 {
 	thrum__adapt_user_note(fd);
-	return (unsigned)fd < DESCRIPTORS &&
-		thrum__adapt_fork_waits(fd, writes ? POLLOUT : POLLIN) && may_wait(fd);
+	if ((unsigned)fd < DESCRIPTORS && thrum__adapt_fork_waits(fd, writes ? POLLOUT : POLLIN) &&
+		may_wait(fd))
+		return true;
+	/* The call is made as if there were no adapter. */
+	if (!writes && !thrum__adapt_would_wait(fd, POLLIN))
+		thrum__adapt_user_got(fd);
+	return false;
 }
 
 static inline bool sleeps(int64_t ns)
@@ -284,6 +289,8 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed)) &&
 		is_socket(fd))
 		thrum__adapt_edge_read(fd);
+	if (result > 0)
+		thrum__adapt_user_got(fd);
 	if (is_socket(fd) && result > 0) {
 		thrum__adapt_reader_note(fd, caller);
 		thrum__adapt_user_note(fd);
@@ -478,10 +485,9 @@ static bool note_write(int fd, size_t size, const void *caller)
 {
 	bool is_sure;
 
-	if (is_socket(fd)) {
-		thrum__adapt_user_note(fd);
+	thrum__adapt_user_note(fd);
+	if (is_socket(fd))
 		thrum__adapt_socket_send(fd);
-	}
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);

@@ -29,6 +29,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 			thrum__adapt_pipe_closed((int)fd);
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
+		thrum__adapt_user_forget((int)fd);
 		thrum__adapt_connection_forget((int)fd);
 		thrum__adapt_timer_closed((int)fd);
 		thrum__adapt_limit_made((int)fd, NULL);

@@ -296,8 +296,11 @@ bool thrum__adapt_tcp_other(int fd, uint64_t *inode);
 
 /* ---- users.c ---- */
 
-/* This process has used a descriptor, or is about to. For any descriptor; async-signal-safe, as all here. */
+/* The calling thread has used a descriptor, or is about to. For any descriptor; async-signal-safe, as all
+ * here. */
 void thrum__adapt_user_note(int fd);
+/* Something came out of it. */
+void thrum__adapt_user_got(int fd);
 /* It has accepted this one, and its uses are noted. */
 void thrum__adapt_user_accepted(int fd);
 /* The descriptor is another one from now on. */
@@ -311,6 +314,13 @@ enum thrum__adapt_use {
 	USE_ACCEPTED, /* it has only accepted it */
 	USE_SEEN
 } thrum__adapt_user_of(pid_t process, int fd);
+#define USED_BY_NONE 0 /* or by its parent, before it was forked */
+#define USED_BY_SEVERAL UINT32_MAX
+/* The only thread of such a process that has used a descriptor, or one of these; also SEVERAL if that isn't
+ * known. Changes errno. */
+uint32_t thrum__adapt_user_thread(pid_t process, int fd);
+/* Whether something came out of a descriptor in such a process. Changes errno. */
+bool thrum__adapt_user_has_got(pid_t process, int fd);
 
 /* ---- readers.c ---- */
 

@@ -554,5 +554,4 @@ void thrum__adapt_socket_forget(unsigned fd)
 {
 	thrum__adapt_socket_connects((int)fd);
 	thrum__adapt_reader_note((int)fd, NULL);
-	thrum__adapt_user_forget((int)fd);
 }

@@ -241,7 +241,8 @@ static void look_for_stuck(struct looked *looked)
 		.events = looked->one.events,
 		.end = looked->count == 0 ? &looked->end : NULL,
 		.children = looked->children,
-		.count = looked->count};
+		.count = looked->count,
+		.naps = &looked->all_naps};
 	bool is_stuck = thrum__adapt_stuck_find(stuck, &need);
 
 	if (is_stuck && stuck->sum == looked->stuck && !thrum__adapt_stuck_has_stranger(stuck) &&

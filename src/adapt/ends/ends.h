@@ -34,6 +34,8 @@ unsigned thrum__adapt_ends_holders(const struct look *, const struct end *,
 	struct holder[PROCESSES]);
 /* Returns the lowest descriptor of an end in a process; -1: it has none, or that isn't known. */
 int thrum__adapt_ends_at(pid_t process, const struct end *);
+/* Whether it has the end by one descriptor. */
+bool thrum__adapt_ends_is_once(pid_t process, const struct end *);
 /* Whether any other process has an end, as far as this user can see: one that left its parent, or that
  * got the end by a message. */
 bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);

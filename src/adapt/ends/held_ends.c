@@ -103,6 +103,14 @@ int thrum__adapt_ends_at(pid_t process, const struct end *end)
 	return search.at;
 }
 
+bool thrum__adapt_ends_is_once(pid_t process, const struct end *end)
+{
+	struct search search = {end, -1, -1};
+
+	return thrum__adapt_process_each(process, "/fd", compare_end, &search) && search.at >= 0 &&
+		search.at == search.last;
+}
+
 struct others {
 	const struct look *look;
 	const struct end *end;

@@ -33,7 +33,7 @@ struct looked {
 	bool is_alone;      /* the process has no other thread; else one might end the wait */
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
-	struct naps naps, child_naps;
+	struct naps naps, child_naps, all_naps;
 	struct held *held; /* if it may be a pipe of tokens */
 	pid_t left;        /* the process in the background that has the end, as looks have seen */
 	int64_t left_since;

@@ -3,7 +3,8 @@
  * Processes and threads that all wait for each other. A process is stuck if each of its threads waits as long
  * as it takes, and only those could end that which are stuck, too. So all relatives of this process are
  * looked at, and those left out, one after the other, that something else may wake. Each process is seen at
- * another moment: only if no thread has run from one look to the next were all of them so at once.
+ * another moment: only if no thread has run from one look to the next were all of them so at once. Threads
+ * that only nap are left out (tickers.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -349,20 +350,25 @@ static void look_at_thread(void *context, int directory, const char *name)
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
 	struct relative *relative = visit->relative,
 			own = {.process = relative->process, .tid = tid};
-	bool is_self = relative->process == stuck->look.self;
+	bool is_self = relative->process == stuck->look.self, is_seen;
 	struct process_call call;
 	uint64_t sum;
 	int fd;
 
-	if (relative->is_open)
+	if (relative->is_open && !stuck->naps)
 		return;
-	relative->is_open = thrum__adapt_process_may_handle(relative->process, tid);
-	if (relative->is_open || (is_self && tid == own_tid()))
+	relative->is_open |= thrum__adapt_process_may_handle(relative->process, tid);
+	if (is_self && tid == own_tid())
 		return;
-	if (!thrum__adapt_process_call(relative->process, tid, &call)) {
-		relative->is_open = true;
+	is_seen = thrum__adapt_process_call(relative->process, tid, &call);
+	if (thrum__adapt_ticker_is(stuck->naps, relative->process, tid, is_seen ? &call : NULL)) {
+		relative->ticks = true;
 		return;
 	}
+	relative->is_open |= !is_seen;
+	if (relative->is_open)
+		return;
+	own.ticks = relative->ticks;
 	own.looks = relative->looks ||
 		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) &&
 			fd >= 0) ||
@@ -440,7 +446,8 @@ static bool begin(struct stuck *stuck, int fd, short events)
 {
 	stuck->look = (struct look){.fd = fd, .events = events};
 	stuck->end_count = stuck->other_count = 0;
-	stuck->has_ipc = stuck->is_blurred = false;
+	stuck->has_ipc = stuck->is_blurred = stuck->ticks = false;
+	stuck->naps = NULL;
 	if (!thrum__adapt_stuck_relatives(&stuck->look, &stuck->oldest))
 		return false;
 	stuck->bits = UINT32_MAX >> (32 - stuck->look.count);
@@ -461,13 +468,16 @@ static bool find_all(struct stuck *stuck)
 {
 	struct relative *self = &stuck->relatives[0];
 
-	for (unsigned i = 0; i < stuck->look.count && !self->is_open; i++) {
+	for (unsigned i = 0; i < stuck->look.count && (!self->is_open || stuck->naps); i++) {
 		look_at_relative(stuck, &stuck->relatives[i]);
 		stuck->is_blurred |= i > 0 && stuck->relatives[i].is_open &&
 			looks_now(stuck, stuck->relatives[i].process);
 	}
+	thrum__adapt_tickers_judge(stuck);
 	leave_out_able(stuck);
 	if (!(stuck->bits & 1))
+		return false;
+	if (!thrum__adapt_tickers_narrow(stuck))
 		return false;
 	stuck->sum = 0;
 	for (unsigned i = 0; i < stuck->look.count; i++)
@@ -480,6 +490,7 @@ bool thrum__adapt_stuck_find(struct stuck *stuck, const struct own_need *need)
 {
 	if (!begin(stuck, need->fd, need->events))
 		return false;
+	stuck->naps = need->naps;
 	add_own(stuck, need);
 	return find_all(stuck);
 }
@@ -568,7 +579,7 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 	uint32_t by = relative->by & ~own ? relative->by & ~own : relative->by;
 
 	for (unsigned i = 0; i < telling->stuck->look.count; i++) {
-		char label[PROCESS_TEXT + PLACE_MAX + 80];
+		char label[PROCESS_TEXT + PLACE_MAX + 110];
 		pid_t process = telling->stuck->look.processes[i];
 		bool reads = relative->sort == NEEDS_END && relative->end.writes;
 
@@ -586,7 +597,8 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 		}
 		if (!(telling->made >> i & 1)) {
 			*thrum__adapt_ends_put_writer(label, process,
-				reads ? relative->end.inode : 0, "") = '\0';
+				reads ? relative->end.inode : 0,
+				telling->stuck->ticks ? ", while other threads nap" : "") = '\0';
 			telling->tasks[i] = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK,
 				label, telling->wait->caller);
 			telling->made |= UINT32_C(1) << i;

@@ -21,6 +21,7 @@ struct relative {
 	uint32_t tid;    /* the thread of that of its waits which is told; 0: this one */
 	bool is_open;    /* something may happen in it */
 	bool looks;      /* one of its threads looks, too, and may tell */
+	bool ticks;      /* another one only naps again and again */
 	uint32_t wakers; /* bits by its list's order: those for which its threads wait */
 	uint64_t sum;    /* differs if one of its threads has run */
 	/* The first of its waits for others that was found: its sort, who could end it, and the object. */
@@ -52,8 +53,10 @@ struct stuck {
 		struct end end;
 	} ends[PROCESSES];
 	unsigned end_count;
-	bool has_ipc;    /* a thread waits for what processes share without an end */
-	bool is_blurred; /* a relative looks just now, and so seems to run */
+	bool has_ipc;      /* a thread waits for what processes share without an end */
+	bool is_blurred;   /* a relative looks just now, and so seems to run */
+	struct naps *naps; /* of all their threads, during this wait; NULL: they aren't noted */
+	bool ticks;        /* some of these only nap, and don't count */
 };
 
 /* The one that there is, as stacks may be small; NULL: another thread has it. */
@@ -67,6 +70,7 @@ struct own_need {
 	const struct end *end; /* NULL: for none */
 	const pid_t *children;
 	unsigned count;
+	struct naps *naps; /* of all threads during this wait; NULL: one that naps may end it */
 };
 
 /* Finds out whether this process is stuck meanwhile. */
@@ -90,6 +94,19 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *);
 
 /* Whether a process that isn't related has an end for which one waits that is stuck. */
 bool thrum__adapt_stuck_has_stranger(const struct stuck *);
+
+/* ---- tickers.c ---- */
+
+/* A look sees a thread in a call; NULL: it runs. Returns whether it only naps, again and again. */
+bool thrum__adapt_ticker_is(struct naps *, pid_t process, uint32_t tid,
+	const struct process_call *call);
+/* After all were looked at: those may go on that a thread which naps could wake. */
+void thrum__adapt_tickers_judge(struct stuck *);
+/* If threads that nap were left out: only those are stuck for whom this process waits, and for whom they do.
+ * Others may run because of what such a thread does. Returns false if it waits for itself alone. */
+bool thrum__adapt_tickers_narrow(struct stuck *);
+
+/* ---- stuck.c ---- */
 
 /* Whether it is this process that should tell: the oldest that looks. */
 bool thrum__adapt_stuck_leads(const struct stuck *);

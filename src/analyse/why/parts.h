@@ -512,6 +512,10 @@ uint32_t thrum__why_act_before(const struct thrum__model *, uint32_t edge);
  * Else the ended task itself. */
 uint32_t thrum__why_first_cancelled(const struct thrum__model *, uint32_t task);
 
+/* Whether an adapter left threads that only nap out, as it looked who could end a wait: the name of the
+ * process says so. Such a thread may help at last, so a finding is but possible. */
+bool thrum__why_is_beside_naps(const struct thrum__model *, uint32_t task);
+
 /* Whether a task's name begins with one of these words. */
 bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
 	size_t count);

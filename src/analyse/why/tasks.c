@@ -111,3 +111,9 @@ uint32_t thrum__why_first_cancelled(const struct thrum__model *model, uint32_t t
 	}
 	return task;
 }
+
+bool thrum__why_is_beside_naps(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) &&
+		strstr(thrum__model_task_name(model, task, NULL), ", while other threads nap");
+}

@@ -488,7 +488,7 @@ static int certainty_of(const struct net *net, uint32_t number)
 		first = since < first ? since : first;
 		if (!net->nodes[at].is_surely_blocked && certainty > THRUM__LIKELY)
 			certainty = THRUM__LIKELY;
-		if (net->nodes[at].is_weak ||
+		if (net->nodes[at].is_weak || thrum__why_is_beside_naps(net->search->model, task) ||
 			(task != THRUM__NONE && /* a lane may have none */
 				thrum__why_is_unsure(net->search, task)))
 			certainty = THRUM__POSSIBLE;

@@ -193,6 +193,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
 	uint32_t server = thrum__why_actor(model, signal), like = THRUM__NONE;
 	bool is_new = thrum__why_is_untouched(model, object), is_known;
+	bool is_still = is_unasked && last && thrum__why_is_at_standstill(search, last);
 
 	if (is_new)
 		like = thrum__why_actor(model, signal_of_like(search, object, &is_known));
@@ -208,7 +209,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 			is_computing(search, lane, thread, object);
 		if (!computes && !is_outside(search, lane, thread))
 			continue;
-		if (is_left && thrum__why_ticks(search, lane, last->wait.since)) {
+		if ((is_left && thrum__why_ticks(search, lane, last->wait.since)) || is_still) {
 			path->is_soon = true; /* it may still come */
 			continue;
 		}

@@ -275,6 +275,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 			return THRUM__EVIDENCE_WEAK;
 	}
 	if (thrum__why_lacks_room(search, path, &servers) ||
+		thrum__why_is_at_standstill(search, last) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||

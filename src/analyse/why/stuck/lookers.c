@@ -44,8 +44,9 @@ static bool has_made(struct thrum__search *search, uint32_t thread, int64_t sinc
 	return false;
 }
 
-/* How often a thread has waited since a time; 0: it did something for others, or that isn't known. */
-static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64_t since)
+/* How often a thread has waited since a time; 0: it did something for others, which it may unless `acts`, or
+ * that isn't known. */
+static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64_t since, bool acts)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, thread, edge_out), turns = 0;
@@ -53,7 +54,7 @@ static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64
 	THRUM__EDGES_BACK (model, edge, prev_out, UINT32_MAX) {
 		if (THRUM__EDGE(model, edge, time) < since)
 			return turns;
-		if (search->budget == 0 || !is_idle_act(model, edge))
+		if (search->budget == 0 || !(acts || is_idle_act(model, edge)))
 			return 0;
 		search->budget--;
 		turns += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
@@ -61,7 +62,8 @@ static uint32_t count_turns(struct thrum__search *search, uint32_t thread, int64
 	return edge == THRUM__NONE ? turns : 0;
 }
 
-static bool only_looks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)
+static bool only_looks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since,
+	bool acts)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
@@ -69,7 +71,8 @@ static bool only_looks(struct thrum__search *search, const struct thrum__lane *l
 	return thrum__analyse_task_is_pending(model, thread) &&
 		thrum__why_rests_for(model, thrum__why_resting(model, lane),
 			THRUM__REASON_BLOCKED_FOR_A_TIME) &&
-		count_turns(search, thread, since) >= TURNS_MIN && !has_made(search, thread, since);
+		count_turns(search, thread, since, acts) >= TURNS_MIN &&
+		!has_made(search, thread, since);
 }
 
 /* Whether a task stands for something that an adapter missed, as it looked: nobody runs it. For ends that are
@@ -116,7 +119,7 @@ int thrum__why_beside(struct thrum__search *search, uint32_t task)
 				THRUM__REASON_BLOCKED_FOR_A_TIME))
 			continue;
 		if (!is_left_by_all(model, task) && !has_slept_since(model, thread, since) &&
-			(count_turns(search, thread, since) == 0 ||
+			(count_turns(search, thread, since, false) == 0 ||
 				has_made(search, thread, since)))
 			return THRUM__BESIDE_ACTS;
 		found = THRUM__BESIDE_SLEEPS;
@@ -160,11 +163,23 @@ static bool are_rounds_alike(const struct thrum__model *model, uint32_t thread)
 	return turns >= TURNS_MIN;
 }
 
-bool thrum__why_ticks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)
+static bool comes_round(struct thrum__search *search, const struct thrum__lane *lane, int64_t since,
+	bool acts)
 {
-	return search->model->end - since >= LONG && only_looks(search, lane, since) &&
+	return search->model->end - since >= LONG && only_looks(search, lane, since, acts) &&
 		are_rounds_alike(search->model,
 			thrum__why_heir_of(search->model, thrum__why_task_of_lane(lane)));
+}
+
+bool thrum__why_ticks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)
+{
+	return comes_round(search, lane, since, false);
+}
+
+bool thrum__why_comes_round(struct thrum__search *search, const struct thrum__lane *lane,
+	int64_t since)
+{
+	return comes_round(search, lane, since, true);
 }
 
 bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t since)
@@ -179,7 +194,7 @@ bool thrum__why_all_look(struct thrum__search *search, uint32_t task, int64_t si
 			thrum__analyse_task_is_pending(model, lane->task) &&
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED) &&
-			!is_loop_at_rest(model, lane) && !only_looks(search, lane, since))
+			!is_loop_at_rest(model, lane) && !only_looks(search, lane, since, false))
 			return false;
 	}
 	return own < model->lane_count;

@@ -416,6 +416,14 @@ static bool may_take_long(const struct thrum__search *search, const struct thrum
 		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
 }
 
+static bool leads_past_naps(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t i = 0; i < path->length; i++)
+		if (thrum__why_is_beside_naps(model, path->links[i].wait.on))
+			return true;
+	return false;
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -433,6 +441,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	shorten_path(search, path);
 	if (path->is_marked)
 		return path->is_soon || beside != THRUM__BESIDE_NONE ||
+				leads_past_naps(search->model, path) ||
 				thrum__why_is_loop(search, path->leaf) ||
 				is_abandoned(search, path) ||
 				thrum__why_may_be_forced(search, path) ||

@@ -14,6 +14,7 @@
  *	room.c      tells whether tasks wait for room in a queue
  *	own_loop.c  tells whether a callback waits for what its own loop is to run
  *	lookers.c   tells whether all threads wait, or only look now and then
+ *	standstill.c tells whether those who were given work are done, and the giver isn't told
  *	silence.c   tells whether the program fell silent before it was killed
  *	ticking.c   tells whether nothing but timers goes on in it
  *	steps.c     tells the path as steps of a finding
@@ -133,6 +134,8 @@ bool thrum__why_all_look(struct thrum__search *, uint32_t task, int64_t since);
  * more, for a second or longer. Then it isn't expected to help. It may look at memory, and act at last: so a
  * finding that relies on this is but possible. O(tasks since then). */
 bool thrum__why_ticks(struct thrum__search *, const struct thrum__lane *, int64_t since);
+/* The same of one that may do something for others each time. */
+bool thrum__why_comes_round(struct thrum__search *, const struct thrum__lane *, int64_t since);
 
 /* Other threads that sleep for a time, in the process of a task that stands for something that an adapter
  * missed. */
@@ -144,6 +147,14 @@ enum {
 
 /* Returns one of these. O(tasks since then). */
 int thrum__why_beside(struct thrum__search *, uint32_t task);
+
+/* ---- Those who were given work (standstill.c) -------------------------------------------------- */
+
+/* Whether a thread waits for a condition that nobody ever signalled, and that should tell it of work which
+ * it gave to others: these went on to take the condition's lock, and now wait for more work, which only it
+ * gives. All other threads are blocked, or come round for a second or longer, and never gave such work. One
+ * of these may act at last: so it is but possible that this never ends. O(tasks + edges). */
+bool thrum__why_is_at_standstill(struct thrum__search *, const struct thrum__why_link *);
 
 /* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
 
