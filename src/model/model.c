@@ -107,6 +107,8 @@ void thrum__model_destroy(struct thrum__model *m)
 		thrum__model_rows_finish(rows[i]);
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		thrum__model_rows_finish(&m->counters[i].values);
+	for (size_t i = 0; i < THRUM__SPARES; i++)
+		free(m->columns[i]);
 	free(m->counters);
 	free((int64_t *)m->clocks.errors);
 	finish_lanes(m);

@@ -313,6 +313,7 @@ struct thrum__model {
 	uint8_t off, off_next; /* bits by enum thrum__task_part; `off_next` from `off_time` on */
 	bool has_off_next;
 	int64_t off_time;
+	_Atomic(void *) columns[THRUM__SPARES]; /* rare ones for later, or NULL */
 	struct thrum__model_ids *ids;
 	struct thrum__model_strings *strings;
 	struct thrum__model_links *links;

@@ -87,7 +87,8 @@ static inline void thrum__model_put_near(struct thrum__model *model, struct thru
 /* Rare columns that have no other value point to it. */
 extern const uint32_t thrum__model_nones[THRUM__COLUMN];
 
-/* Gives a block a rare column of its own. Returns whether there was memory; else the model has failed. */
+/* Gives a block a rare column of its own, of NONEs. Returns whether there was memory; else the model has
+ * failed. */
 bool thrum__model_part_column(struct thrum__model *, struct thrum__block *,
 	const uint32_t **column);
 

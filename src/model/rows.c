@@ -21,14 +21,19 @@ int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t
 	return 0;
 }
 
-/* Takes a block that was made ready; NULL: there is none. */
-static struct thrum__block *take_spare(struct thrum__model_rows *rows)
+/* Takes memory that was made ready; NULL: there is none. Partner: put_spare. */
+static void *take_spare(_Atomic(void *) *spares)
 {
-	struct thrum__block *block = NULL;
+	void *memory = NULL;
 
-	for (size_t i = 0; i < THRUM__SPARES && !block; i++)
-		block = atomic_exchange_explicit(&rows->spare[i], NULL, memory_order_acquire);
-	return block;
+	for (size_t i = 0; i < THRUM__SPARES && !memory; i++)
+		memory = atomic_exchange_explicit(&spares[i], NULL, memory_order_acquire);
+	return memory;
+}
+
+static void put_spare(_Atomic(void *) *spare, void *memory)
+{
+	atomic_store_explicit(spare, memory, memory_order_release);
 }
 
 int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift,
@@ -44,7 +49,7 @@ int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, un
 	rows->block = array;
 	if (error)
 		return error;
-	struct thrum__block *block = take_spare(rows);
+	struct thrum__block *block = take_spare(rows->spare);
 
 	if (!block)
 		block = malloc(block_size);
@@ -87,18 +92,27 @@ void thrum__model_put_far(struct thrum__model *model, struct thrum__model_rows *
 /* As many as a column has. */
 const uint32_t thrum__model_nones[] = {[0 ... THRUM__COLUMN - 1] = THRUM__NONE};
 
+/* Returns a rare column of NONEs; NULL when there is no memory. */
+static uint32_t *make_column(void)
+{
+	uint32_t *column = malloc(sizeof thrum__model_nones);
+
+	return column ? memcpy(column, thrum__model_nones, sizeof thrum__model_nones) : NULL;
+}
+
 bool thrum__model_part_column(struct thrum__model *model, struct thrum__block *block,
 	const uint32_t **column)
 {
-	size_t size = sizeof thrum__model_nones;
-	uint32_t *own = malloc(size), **last = block->own;
+	uint32_t *own = take_spare(model->columns), **last = block->own;
 
+	if (!own)
+		own = make_column();
 	model->failed |= !own;
 	if (!own)
 		return false;
 	while (*last)
 		last++;
-	*column = *last = memcpy(own, *column, size);
+	*column = *last = own;
 	return true;
 }
 
@@ -153,11 +167,12 @@ void thrum__model_prepare(void *model)
 
 		if (atomic_load_explicit(spare, memory_order_relaxed))
 			continue;
-		/* Partner: take_spare. */
-		atomic_store_explicit(spare, make_block(tables[i % count].size),
-			memory_order_release);
+		put_spare(spare, make_block(tables[i % count].size));
 		break;
 	}
+	for (size_t i = 0; i < THRUM__SPARES; i++)
+		if (!atomic_load_explicit(&m->columns[i], memory_order_relaxed))
+			put_spare(&m->columns[i], make_column());
 }
 
 void thrum__model_rows_free_block(struct thrum__model_rows *rows, uint32_t i, unsigned shift)

@@ -26,7 +26,8 @@
  */
 #define THRUM__COLUMN (THRUM__BLOCK + 8)
 
-#define THRUM__SPARES 4 /* blocks of a table that may be made before they are needed */
+/* Blocks of a table, and rare columns, that may be made before they are needed. */
+#define THRUM__SPARES 4
 
 /*
  * A table. It has the rows from `first` to count - 1, but for those of blocks that are NULL: these

@@ -35,7 +35,8 @@ static void add_task(struct packet_writer *writer, uint64_t ticks, uint64_t id, 
 		{.type = THRUM__R_SWITCH, .task = id},
 		{.type = THRUM__R_WAIT, .task = id, .other = id > LANES ? id - LANES : id},
 		{.type = THRUM__R_COUNTER, .def = 2, .value = (int64_t)id},
-		{.type = THRUM__R_RESOLVE, .other = id},
+		id % 3 ? (struct thrum__record){.type = THRUM__R_RESOLVE, .other = id}
+		       : (struct thrum__record){.type = THRUM__R_FAIL, .other = id, .text = "no"},
 	};
 
 	for (size_t i = 0; i < sizeof records / sizeof *records && *has_room; i++)
@@ -218,6 +219,8 @@ static void assert_same_models(const struct thrum__model *a, const struct thrum_
 		assert_int_equal(THRUM__TASK(a, i, edge_in), THRUM__TASK(b, i, edge_in));
 		assert_string_equal(thrum__model_task_name(a, i, NULL),
 			thrum__model_task_name(b, i, NULL));
+		assert_string_equal(thrum__model_string(a, THRUM__TASK(a, i, failure), NULL),
+			thrum__model_string(b, THRUM__TASK(b, i, failure), NULL));
 		assert_int_equal(thrum__model_site(a, i) != NULL, thrum__model_site(b, i) != NULL);
 	}
 }

@@ -275,7 +275,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 			return status;
 		status = explain(&load, findings, &options);
 	}
-	load_finish(&load);
+	load_leave(&load);
 	return status;
 }
 

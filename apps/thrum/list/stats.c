@@ -212,7 +212,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	status = write_stats(&load, &options);
-	load_finish(&load);
+	load_leave(&load);
 	return status;
 }
 

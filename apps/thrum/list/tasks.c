@@ -142,7 +142,7 @@ static int run_tasks(const struct command *command, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	status = write_tasks(&load, &options);
-	load_finish(&load);
+	load_leave(&load);
 	return status;
 }
 

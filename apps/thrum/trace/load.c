@@ -257,3 +257,14 @@ void load_finish(struct load *load)
 	input_close(&load->input);
 	load->model = NULL;
 }
+
+void load_leave(struct load *load)
+{
+	static struct thrum__model *left;
+
+	/* If the process goes on after all, as where it tries many commands. */
+	thrum__model_destroy(left);
+	left = load->model;
+	load->model = NULL;
+	load_finish(load);
+}

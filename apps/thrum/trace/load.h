@@ -36,6 +36,9 @@ int load_runs(const struct command *, char *const *arguments, int count, bool is
 /* Reads the open trace load->input, and closes it if that fails. */
 int load_input(struct load *);
 void load_finish(struct load *);
+/* Does the same at the end of a command: the model's memory goes with the process. To free each of its blocks
+ * takes about as much time as the system needs to take them all back. */
+void load_leave(struct load *);
 
 /* Prints that memory is exhausted. Returns STATUS_FAILED. */
 int load_no_memory(void);

@@ -53,6 +53,8 @@ static uint32_t class_of(struct thrum__odd_work *work, uint32_t task)
 	const char *label;
 	size_t size;
 
+	if (name == THRUM__NONE)
+		return THRUM__NONE;
 	if (known->class > 0 && known->name == name && known->kind == kind)
 		return known->class - 1;
 	label = thrum__model_string(model, name, &size);

@@ -21,12 +21,15 @@
 #define TAKEN_MIN 4 /* times that the lock is taken meanwhile: else somebody just keeps it */
 #define HOLDERS 32  /* holders at once, and sorts of holders, that are told apart */
 
-/* An edge of the lock: a wait that counts, or the taking or releasing of the lock. */
+/* An edge of the lock: a wait that counts, or the taking or releasing of the lock. Time and kind are copied,
+ * as they are asked for again and again, and a lock's edges lie far apart. */
 struct act {
+	int64_t time;
 	uint32_t edge;
 	/* A wait: the index of the act that took the lock at last; NONE: it still waits. The
 	 * taking: the index of the wait before it, or NONE. */
 	uint32_t other;
+	uint8_t kind;
 };
 
 /* A sort of holders, all peers of each other, during a busy time. */
@@ -59,12 +62,12 @@ struct contention {
 
 static int64_t time_of(const struct contention *c, uint32_t act)
 {
-	return THRUM__EDGE(c->search->model, c->acts[act].edge, time);
+	return c->acts[act].time;
 }
 
 static int kind_of(const struct contention *c, uint32_t act)
 {
-	return THRUM__EDGE(c->search->model, c->acts[act].edge, kind);
+	return c->acts[act].kind;
 }
 
 /* When a wait ended. */
@@ -95,7 +98,7 @@ static int add_act(struct contention *c, uint32_t edge)
 	int kind = THRUM__EDGE(model, edge, kind);
 	uint32_t from = thrum__why_known(model, THRUM__EDGE(model, edge, from));
 	uint32_t place = thrum__place(&c->search->findings->places, from);
-	struct act act = {edge, THRUM__NONE}, *grown;
+	struct act act = {THRUM__EDGE(model, edge, time), edge, THRUM__NONE, (uint8_t)kind}, *grown;
 
 	if (kind == THRUM__EDGE_WAIT && from != THRUM__NONE && c->taker[place] > 0) {
 		act.other = c->taker[place] - 1;
