@@ -78,7 +78,8 @@ def buttons(desktop):
     once = length(viewer.window().state)
     viewer.point("zoom-in")
     desktop.xdotool("mousedown", 1)
-    viewer.wait("held it goes on", lambda window: length(window.state) < once / 50)
+    # On a slow machine the click was long, and the picture may be as near as it gets.
+    viewer.wait("held it goes on", lambda window: length(window.state) < max(once / 50, 11))
     desktop.xdotool("mouseup", 1)
     viewer.settle()
     held = length(viewer.window().state)
@@ -259,11 +260,18 @@ def exports(desktop):
     is_quiet(viewer)
 
 
+def has_few(file):
+    """Whether so few events are recorded that the tasks are shown as rows at once."""
+    with open(file + ".said", "rb") as said:
+        return int.from_bytes(said.read(8), sys.byteorder) < 60000
+
+
 def makes_rows(desktop):
     """Many tasks at once are shown as bands; their rows are made when they are asked for."""
     file = os.path.join(desktop.folder, "flood.thrum")
     with recorded(file, [program("bench", "gtk", "flood"), file, "100000"]):
-        time.sleep(0.5)
+        while has_few(file):
+            time.sleep(0.2)
         shutil.copy(file, file + ".then")
     viewer = shown(desktop, file + ".then")
     check("as=" not in viewer.window().state, "rows are shown")

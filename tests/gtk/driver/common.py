@@ -48,7 +48,8 @@ def recorded(file, command, stdout=subprocess.DEVNULL, **environment):
 
 
 def is_quiet(viewer):
-    said = viewer.output()
+    # GTK 4.8 says so of a button that was pressed while a menu went, on a slow machine.
+    said = re.sub(r"\n\(.*Broken accounting of active state for widget.*\n", "", viewer.output())
     check("WARNING" not in said and "CRITICAL" not in said, f"it says: {said}")
 
 
