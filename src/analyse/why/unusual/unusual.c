@@ -391,6 +391,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 	if (!(last && last->is_served))
 		(void)(add_readied_again(finding, search, path) ||
 			add_woken_dead(finding, search, path) ||
+			thrum__why_add_given_in_vain(finding, search, path) ||
 			thrum__why_add_woken_in_vain(finding, search, path) ||
 			add_abandoner(finding, search, path) ||
 			add_dropped(finding, search, path) || add_unrun(finding, search, path) ||

@@ -64,6 +64,12 @@ bool thrum__why_add_lapsed(struct thrum__finding *, const struct thrum__model *,
  * there is none, or `task` itself was made ready. */
 uint32_t thrum__why_woken_dead(struct thrum__search *, uint32_t task);
 
+/* Adds a step for a task that had cancelled its wait before it was given what the leaf needs, if nobody gave
+ * such a thing since, and all that may still do so wait for it themselves. Returns whether there is one.
+ * O(tasks + edges). */
+bool thrum__why_add_given_in_vain(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Failures (failures.c) ------------------------------------------------------------------ */
 
 /* Adds a step for who should have ended something (blame/). If that is a task without a name that had learned
