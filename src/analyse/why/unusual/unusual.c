@@ -397,6 +397,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_dropped(finding, search, path) || add_unrun(finding, search, path) ||
 			add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
+			thrum__why_add_unnoticed_end(finding, search, path) ||
 			add_ran_last(finding, search, path) ||
 			thrum__why_add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
