@@ -129,12 +129,74 @@ static void it_had_ended(void **state)
 	expect(true);
 }
 
+/* Cars wait for a point by promises. Car 1 has the point. Car 2 gives up at 20 ms, and car 3 waits on. */
+static void tell_cars(const char *then, bool is_told)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	for (int i = 1; i <= 3; i++)
+		story_tell("%d" MS "create 1 1%d bind\n%d" MS "label 1%d \"car %d\n%d" MS
+			   "should-resolve 1%d\n",
+			i, i, i, i, i, i, i);
+	for (int i = 2; i <= 3; i++)
+		story_tell("%d" MS "create 1%d 2%d task\n%d" MS
+			   "label 2%d \"wait for a point\n%d" MS "create 1%d 3%d try\n%d" MS
+			   "wait 3%d 2%d\n%d" MS "become 1%d 3%d\n",
+			i + 5, i, i, i + 5, i, i + 5, i, i, i + 5, i, i, i + 5, i, i);
+	story_tell("%s900" MS "log 1 \"end\n", then);
+	model = story_model(story_told(), false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_true(findings.count > 0);
+	step = findings.findings[0].steps;
+	assert_int_equal(step->kind == THRUM__STEP_WOKEN_INSTEAD, is_told);
+	if (is_told) {
+		assert_int_equal(step->task, story_task(model, 32));
+		assert_int_equal(step->other, story_task(model, 22));
+		assert_int_equal(step->more, 2);
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+#define GIVES_UP "20" MS "cancel 1 22\n20" MS "resolve 32 32\n"
+#define HANDS_ON "30" MS "switch 11\n30" MS "ready 11 22\n30" MS "resolve 11 11\n30" MS "switch 1\n"
+
+static void its_promise_was_cancelled(void **state)
+{
+	(void)state;
+	tell_cars(GIVES_UP HANDS_ON, true);
+}
+
+static void another_may_give_it(void **state)
+{
+	(void)state;
+	/* The giver goes on. */
+	tell_cars(GIVES_UP "30" MS "switch 11\n30" MS "ready 11 22\n30" MS "switch 1\n", false);
+	/* One that isn't like those that wait answers them. */
+	tell_cars(GIVES_UP "30" MS "create 1 40 task\n30" MS "label 40 \"answer\n30" MS
+			   "switch 40\n30" MS "ready 40 22\n30" MS "resolve 40 40\n30" MS
+			   "switch 1\n",
+		false);
+	/* One like them that has a point goes on. */
+	tell_cars(GIVES_UP HANDS_ON "40" MS "create 1 14 bind\n40" MS "label 14 \"car 4\n", false);
+	/* It had the point when it left. */
+	tell_cars("19" MS "switch 11\n19" MS "resolve 11 22\n19" MS "resolve 11 11\n19" MS
+		  "switch 1\n20" MS "resolve 32 32\n",
+		false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_had_given_up),
 		cmocka_unit_test(it_may_take_it),
 		cmocka_unit_test(it_had_ended),
+		cmocka_unit_test(its_promise_was_cancelled),
+		cmocka_unit_test(another_may_give_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,16 @@ static void run_cancel(struct thrum_loop *loop)
 	thrum_promise_unref(p);
 }
 
+static void run_too_late(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+	struct thrum_promise *p = TASK(r);
+
+	thrum_promise_cancel(p);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(p);
+}
+
 static void run_async(struct thrum_loop *loop)
 {
 	struct thrum_resolver *r;
@@ -322,6 +332,8 @@ static const struct {
 	{"cancel", run_cancel,
 		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 wait 2; 3 wait 1; "
 		"0 resolve 2; 3 switch; 3 read 2; 3 cancel 1; 3 resolve 3; 0 switch"},
+	{"a promise that was cancelled is ready when it would be resolved", run_too_late,
+		"0 create 1 task; 0 cancel 1; 0 ready 1"},
 	{"async", run_async,
 		"0 create 1 async; 1 label a; 1 switch; 1 fail 1 no luck; "
 		"1 log unhandled failure: no luck; 0 switch; 0 create 2 task; 0 create 3 async; "

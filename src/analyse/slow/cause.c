@@ -14,6 +14,7 @@
 #define CHIEF_PERCENT 50 /* of a link's time: what takes less is not its cause */
 #define SMALL_PERCENT 10 /* of a link's time: a frame that takes less isn't named beside others */
 #define NEVER 0xff       /* no enum thrum__doing */
+#define HANDED_ON_MAX 8  /* tasks that only hand on a time-out */
 
 /* The time of a frame. */
 struct sum {
@@ -509,33 +510,67 @@ static bool was_answered(const struct thrum__model *model, uint32_t wait, int64_
 	return false;
 }
 
+/* The first task that waited for another one, or NONE. */
+static uint32_t first_waiter(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in), waiter = THRUM__NONE;
+
+	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			waiter = THRUM__EDGE(model, edge, from);
+	return thrum__model_has_row(&model->tasks, waiter) &&
+			THRUM__TASK(model, waiter, kind) != THRUM_KIND_JOIN
+		? waiter
+		: THRUM__NONE;
+}
+
+/* Another task with a name for which a waiter waited, and which hadn't ended at a time; or NONE. Sets *others
+ * to how many other tasks it waited for. */
+static uint32_t late_one(const struct thrum__model *model, uint32_t waiter, uint32_t source,
+	int64_t time, unsigned *others)
+{
+	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
+
+	*others = 0;
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT || to == source)
+			continue;
+		++*others;
+		if (thrum__model_has_row(&model->tasks, to) &&
+			THRUM__EDGE(model, edge, time) < time &&
+			THRUM__TASK(model, to, end) > time && !was_answered(model, edge, time) &&
+			*thrum__model_task_name(model, to, NULL))
+			return to;
+	}
+	return THRUM__NONE;
+}
+
 uint32_t thrum__slow_unanswered(const struct thrum__model *model, uint32_t timer)
 {
-	uint32_t edge, waiter = THRUM__NONE;
+	uint32_t source = timer, waiter;
 
 	if (!thrum__model_has_row(&model->tasks, timer) ||
 		THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER ||
 		THRUM__TASK(model, timer, state) != THRUM__STATE_RESOLVED)
 		return THRUM__NONE;
-	edge = THRUM__TASK(model, timer, edge_in);
-	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			waiter = THRUM__EDGE(model, edge, from);
-	if (!thrum__model_has_row(&model->tasks, waiter) ||
-		THRUM__TASK(model, waiter, kind) == THRUM_KIND_JOIN)
-		return THRUM__NONE;
-	edge = THRUM__TASK(model, waiter, edge_out);
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_out)) {
-		uint32_t to = THRUM__EDGE(model, edge, to);
+	/* A bind may only make a failure of the timer's end, and hand it on. */
+	for (int i = 0; i < HANDED_ON_MAX; i++) {
+		unsigned others;
+		uint32_t late;
 
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && to != timer &&
-			thrum__model_has_row(&model->tasks, to) &&
-			THRUM__EDGE(model, edge, time) < THRUM__TASK(model, timer, end) &&
-			THRUM__TASK(model, to, end) > THRUM__TASK(model, timer, end) &&
-			!was_answered(model, edge, THRUM__TASK(model, timer, end)) &&
-			*thrum__model_task_name(model, to, NULL))
-			return to;
+		waiter = first_waiter(model, source);
+		if (waiter == THRUM__NONE)
+			return THRUM__NONE;
+		late = late_one(model, waiter, source, THRUM__TASK(model, source, end), &others);
+		if (late != THRUM__NONE || others > 0 ||
+			!thrum__analyse_task_is_plain(model, waiter) ||
+			THRUM__TASK(model, waiter, state) == THRUM__STATE_PENDING ||
+			THRUM__TASK(model, waiter, became) != THRUM__NONE)
+			return late;
+		source = waiter;
 	}
 	return THRUM__NONE;
 }

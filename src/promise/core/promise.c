@@ -187,8 +187,13 @@ static void trace_failure(thrum_task task, const struct counted_failure *failure
 static NOINLINE void settle_value_otherwise(struct thrum_promise *promise, struct thrum_value value)
 {
 	struct thrum_loop *loop = promise->loop;
-	struct thrum_promise *root = own_root(promise);
+	struct thrum_promise *root;
 
+	/* It was cancelled: whoever waited for the value has gone. */
+	if (promise->action == REQUEST && !loop->closing &&
+		thrum__promise_root(promise)->state == FAILED)
+		thrum_task_ready(promise->task);
+	root = own_root(promise);
 	if (!root) {
 		destroy_value(loop, value);
 		return;

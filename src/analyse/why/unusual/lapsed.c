@@ -2,7 +2,8 @@
 /*
  * Tells who was woken for what others wait for, and had given up its own wait before: it stayed in the
  * line, as after a time-out. It went on without taking anything, so that is lost. Or it had ended, by then,
- * and so nobody goes on.
+ * and so nobody goes on. Or it waited by a promise, which it had cancelled before a task like it handed on
+ * what that had got.
  */
 #include "analyse/why/unusual/unusual.h"
 
@@ -117,4 +118,119 @@ uint32_t thrum__why_woken_dead(struct thrum__search *search, uint32_t task)
 			!thrum__why_is_recent(model, THRUM__EDGE(model, last, time))
 		? last
 		: THRUM__NONE;
+}
+
+/* ---- Promises that were cancelled before they were resolved --------------------------------- */
+
+/* Whether two tasks are known by names of one pattern. */
+static bool are_known_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	uint32_t known = thrum__analyse_task_known_as(model, a);
+
+	return thrum__model_has_row(&model->tasks, b) &&
+		*thrum__model_task_name(model, known, NULL) &&
+		thrum__why_are_named_alike(model, known, thrum__analyse_task_known_as(model, b));
+}
+
+/* Whether an edge ends a task with this key, or comes after its end. */
+static bool gives_to(const struct thrum__search *search, uint32_t edge, uint32_t key)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t to = THRUM__EDGE(model, edge, to);
+	int kind = THRUM__EDGE(model, edge, kind);
+
+	return (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_READY) &&
+		thrum__model_has_row(&model->tasks, to) &&
+		thrum__why_peers_key(&search->peers, to) == key;
+}
+
+/* The latest edge that gave something to one of the leaf's like, if that was cancelled before. All that ever
+ * gave them something have ended. */
+static uint32_t last_given_in_vain(struct thrum__search *search, uint32_t leaf, uint32_t key)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t last = THRUM__NONE;
+
+	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
+		uint32_t giver;
+
+		if (!thrum__model_has_row(&model->edges, edge) || !thrum__why_spend(search, 1))
+			return THRUM__NONE;
+		if (!gives_to(search, edge, key))
+			continue;
+		giver = thrum__why_heir_of(model, THRUM__EDGE(model, edge, from));
+		if (giver == THRUM__NONE || thrum__analyse_task_is_pending(model, giver))
+			return THRUM__NONE;
+		last = edge;
+	}
+	return last != THRUM__NONE && THRUM__EDGE(model, last, kind) == THRUM__EDGE_READY &&
+			wakes_dead(model, last) &&
+			THRUM__TASK(model, THRUM__EDGE(model, last, to), state) ==
+				THRUM__STATE_CANCELLED &&
+			THRUM__TASK(model, THRUM__EDGE(model, last, to), created) <
+				THRUM__TASK(model, leaf, created) &&
+			THRUM__EDGE(model, last, time) > THRUM__TASK(model, leaf, created) &&
+			!thrum__why_is_recent(model, THRUM__EDGE(model, last, time))
+		? last
+		: THRUM__NONE;
+}
+
+/* Whether all pending tasks that are known by names like this one's wait for tasks with a key. */
+static bool do_all_wait(struct thrum__search *search, uint32_t like, uint32_t key)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+		const struct thrum__analyse_wait *wait;
+
+		if (!thrum__model_has_row(&model->tasks, task) || !thrum__why_spend(search, 1))
+			return false;
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			!are_known_alike(model, like, task))
+			continue;
+		wait = thrum__why_wait_of(search, task);
+		if (!wait || !thrum__model_has_row(&model->tasks, wait->on) ||
+			thrum__why_peers_key(&search->peers, wait->on) != key)
+			return false;
+	}
+	return true;
+}
+
+/* The edge by which a task gave what the leaf needs to one like it that was cancelled before, if nobody gave
+ * such a thing since, and all that may still do so wait for it themselves. NONE: there is none. */
+static uint32_t given_in_vain(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, task), edge, giver;
+
+	if (key == THRUM__NONE || search->gap >= 0 || model->is_joined ||
+		THRUM__TASK(model, task, run) != THRUM__NONE)
+		return THRUM__NONE;
+	edge = last_given_in_vain(search, task, key);
+	if (edge == THRUM__NONE)
+		return THRUM__NONE;
+	/* It hands on what it had got so itself. One that answers others is no such task. */
+	giver = THRUM__EDGE(model, edge, from);
+	return are_known_alike(model, giver, thrum__why_peers_waiter(model, task)) &&
+			are_known_alike(model, giver,
+				thrum__why_peers_waiter(model, THRUM__EDGE(model, edge, to))) &&
+			do_all_wait(search, giver, key)
+		? edge
+		: THRUM__NONE;
+}
+
+bool thrum__why_add_given_in_vain(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = given_in_vain(search, path->leaf), waiter;
+
+	if (edge == THRUM__NONE)
+		return false;
+	waiter = thrum__why_peers_waiter(model, THRUM__EDGE(model, edge, to));
+	thrum__why_set_more(thrum__why_add_at(finding, model, THRUM__STEP_WOKEN_INSTEAD,
+				    thrum__analyse_task_known_as(model, waiter),
+				    THRUM__EDGE(model, edge, to), edge),
+		2);
+	return true;
 }

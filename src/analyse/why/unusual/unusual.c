@@ -391,11 +391,13 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 	if (!(last && last->is_served))
 		(void)(add_readied_again(finding, search, path) ||
 			add_woken_dead(finding, search, path) ||
+			thrum__why_add_given_in_vain(finding, search, path) ||
 			thrum__why_add_woken_in_vain(finding, search, path) ||
 			add_abandoner(finding, search, path) ||
 			add_dropped(finding, search, path) || add_unrun(finding, search, path) ||
 			add_left_open(finding, search, path) ||
 			add_ended_source(finding, search, path) ||
+			thrum__why_add_unnoticed_end(finding, search, path) ||
 			add_ran_last(finding, search, path) ||
 			thrum__why_add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||

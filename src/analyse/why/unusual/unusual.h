@@ -13,6 +13,7 @@
  *	unanswered.c tells in which turn a thread left out its answer
  *	unlike.c     tells how a task differs from those like it, by its own turns
  *	unlogged.c   tells which log line is missing
+ *	unnoticed.c  tells for which end a task waited that did nothing since
  *
  * Private to analyse/why.
  */
@@ -63,6 +64,12 @@ bool thrum__why_add_lapsed(struct thrum__finding *, const struct thrum__model *,
 /* The edge that made a task ready which had ended, if it was the last that made one like `task` ready. NONE:
  * there is none, or `task` itself was made ready. */
 uint32_t thrum__why_woken_dead(struct thrum__search *, uint32_t task);
+
+/* Adds a step for a task that had cancelled its wait before it was given what the leaf needs, if nobody gave
+ * such a thing since, and all that may still do so wait for it themselves. Returns whether there is one.
+ * O(tasks + edges). */
+bool thrum__why_add_given_in_vain(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Failures (failures.c) ------------------------------------------------------------------ */
 
@@ -153,6 +160,14 @@ bool thrum__why_add_stopped_timer(struct thrum__finding *, struct thrum__search 
 /* If the path's leaf is a handle, and its waiter's like each time logged another line soon after the one that
  * the waiter logged last, long ago, one of these other lines: a note. NONE: that isn't so. O(tasks). */
 uint32_t thrum__why_unlogged(struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Ends after which a task does nothing (unnoticed.c) --------------------------------------- */
+
+/* Adds a step for the task for which the leaf waited in the last thing that it did, if that has ended long
+ * ago: all others like the leaf that waited for such tasks did something later, in four cases or more.
+ * Returns whether there is one. O(tasks + edges of those like it). */
+bool thrum__why_add_unnoticed_end(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Tasks that aren't handed on (ran_last.c) ----------------------------------------------- */
 
