@@ -31,6 +31,7 @@
 #define HABIT 3     /* so many messages must have come from one thread */
 #define TRIES 3     /* to see all threads asleep */
 #define ROUNDS 20   /* of a timer, in which a program that pauses may still go on */
+#define ROUNDS_OWN 5 /* the same where the loop has both ends */
 #define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
 
 /* Why nobody takes the bytes. */
@@ -346,7 +347,7 @@ static struct reader find_reader(int fd, int epoll)
 	}
 	if (is_read_here(other, epoll))
 		return (struct reader){atomic_load(&thrum__adapt_self->task), own_tid(),
-			thrum__adapt_loops_of(thrum__adapt_self)};
+			thrum__adapt_event_runs};
 	for (struct thread *t = thrum__adapt_threads(); t && reader.task && !reader.tid;
 		t = t->next)
 		if (atomic_load(&t->task) == reader.task)
@@ -388,15 +389,19 @@ static int look_at_event(const struct event_base *base, const struct event *even
 	return rest->may_go_on;
 }
 
-/* Whether the program did something so that the bytes are held: it may count the rounds of a timer. */
-static bool is_on_purpose(const struct mark *mark)
+/* In how many rounds of a timer the program may go on: it may count them if it did something so that the bytes
+ * are held, or has both ends. 0: it isn't known to count. */
+static int64_t rounds_of(const struct mark *mark, thrum_task waiter)
 {
-	return mark->why == IS_UNSENT || mark->why == IS_UNTOLD;
+	if (mark->why == IS_UNSENT || mark->why == IS_UNTOLD)
+		return ROUNDS;
+	return thrum__adapt_self && waiter == atomic_load(&thrum__adapt_self->task) ? ROUNDS_OWN
+										    : 0;
 }
 
-static struct rest find_rest(const struct mark *mark)
+static struct rest find_rest(const struct mark *mark, thrum_task waiter)
 {
-	struct rest rest = {.since = mark->since, .rounds = is_on_purpose(mark) ? ROUNDS : 0};
+	struct rest rest = {.since = mark->since, .rounds = rounds_of(mark, waiter)};
 
 	real_event_base_foreach_event(NULL)(mark->known.ev_base, look_at_event, &rest);
 	return rest;
@@ -484,7 +489,7 @@ static const void *add_why(char *to, const struct mark *mark, const struct buffe
 	}
 }
 
-/* A program that does nothing on purpose may go on after some rounds of a timer: why says that it is
+/* A program that may count the rounds of a timer may go on after more of them: why says that it is
  * possible. */
 static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter, bool ticks)
 {
@@ -492,7 +497,7 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 	char label[CALL_MAX + PLACE_MAX + 100], *end;
 	const void *place;
 
-	if (ticks && is_on_purpose(mark)) {
+	if (ticks && rounds_of(mark, waiter) > 0) {
 		thrum__adapt_put_call(label,
 			is_unsent ? "data so far unsent to" : "data so far unread of",
 			now->ev_read.ev_fd);
@@ -552,7 +557,7 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
 			return;
 		}
 		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
-			struct rest rest = find_rest(mark);
+			struct rest rest = find_rest(mark, reader.task);
 
 			if (!rest.may_go_on && is_still_so(mark, buffer)) {
 				tell(mark, now, reader.task, rest.ticks);
