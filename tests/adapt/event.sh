@@ -103,8 +103,9 @@ done
 for case in hang start alone naps own; do
 	told[marks-$case]='never resolved .*.10 bytes of socket [0-9]+, fewer than the low watermark of 100 of'
 done
-told[marks-own-ticks]='never resolved \(possible\).*.data so far unread of socket [0-9]+, fewer than the low watermark of 100'
-for case in hang start alone naps own own-ticks flush limit patience rest known nap own-flush own-rest own-helps; do
+told[marks-own-ticks]='never resolved \(possible\).*.data so far unread of socket [0-9]+, fewer than the low'
+for case in hang start alone naps own own-ticks flush limit patience rest known nap own-flush own-rest \
+	own-helps; do
 	soon "marks-$case" "$programs/event_marks" "$case"
 done
 all_same

@@ -26,13 +26,13 @@
 #include "adapt/event/event.h"
 #include "adapt/look/look.h"
 
-#define MARKS 1024  /* a power of two; of further bufferevents nothing is told */
-#define PROBES 8u   /* places that are tried for one */
-#define HABIT 3     /* so many messages must have come from one thread */
-#define TRIES 3     /* to see all threads asleep */
-#define ROUNDS 20   /* of a timer, in which a program that pauses may still go on */
+#define MARKS 1024   /* a power of two; of further bufferevents nothing is told */
+#define PROBES 8u    /* places that are tried for one */
+#define HABIT 3      /* so many messages must have come from one thread */
+#define TRIES 3      /* to see all threads asleep */
+#define ROUNDS 20    /* of a timer, in which a program that pauses may still go on */
 #define ROUNDS_OWN 5 /* the same where the loop has both ends */
-#define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
+#define LENGTH_AT 3  /* the word of a buffer that has its length: see knows_buffers */
 
 /* Why nobody takes the bytes. */
 enum why {
@@ -389,8 +389,8 @@ static int look_at_event(const struct event_base *base, const struct event *even
 	return rest->may_go_on;
 }
 
-/* In how many rounds of a timer the program may go on: it may count them if it did something so that the bytes
- * are held, or has both ends. 0: it isn't known to count. */
+/* In how many rounds of a timer the program may go on: it may count them if it did something so that the
+ * bytes are held, or has both ends. 0: it isn't known to count. */
 static int64_t rounds_of(const struct mark *mark, thrum_task waiter)
 {
 	if (mark->why == IS_UNSENT || mark->why == IS_UNTOLD)
