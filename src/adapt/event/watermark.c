@@ -62,6 +62,7 @@ static struct mark {
 	enum why why;
 	size_t length;
 	uint64_t ran;          /* of the thread that waits */
+	uint32_t loops;        /* of the one that looks */
 	struct naps naps;      /* of all others since */
 	_Atomic uint64_t told; /* the task that tells of it, or NONE */
 } marks[MARKS];
@@ -543,6 +544,19 @@ static bool is_still_so(const struct mark *mark, const struct bufferevent *buffe
 		length == mark->length;
 }
 
+static void begin_anew(struct mark *mark)
+{
+	mark->since = rough_time();
+	mark->loops = thrum__adapt_loops_of(thrum__adapt_self);
+	mark->naps = (struct naps){0};
+}
+
+/* Whether the calling thread has gone round since, so that it may do more than to run its loop. */
+static bool has_turned(const struct mark *mark)
+{
+	return thrum__adapt_loops_of(thrum__adapt_self) != mark->loops;
+}
+
 /* Threads that look from time to time may do so just now: so this tries again. */
 static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
 	const struct bufferevent *now, int epoll)
@@ -552,13 +566,16 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
 
 		if (reader.task && reader.ran != mark->ran) {
 			mark->ran = reader.ran;
-			mark->since = rough_time();
-			mark->naps = (struct naps){0};
+			begin_anew(mark);
 			return;
 		}
 		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
 			struct rest rest = find_rest(mark, reader.task);
 
+			if (reader.tid == own_tid() && !rest.ticks && has_turned(mark)) {
+				begin_anew(mark);
+				return;
+			}
 			if (!rest.may_go_on && is_still_so(mark, buffer)) {
 				tell(mark, now, reader.task, rest.ticks);
 				return;
@@ -587,6 +604,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 		mark->length = length;
 		mark->why = why;
 		mark->ran = find_reader(now.ev_read.ev_fd, epoll).ran;
+		mark->loops = thrum__adapt_loops_of(thrum__adapt_self);
 		mark->naps = (struct naps){0};
 	}
 	thrum__adapt_naps_note(&mark->naps);
