@@ -10,7 +10,7 @@ for case in killed late; do
 	told[$case]='lock file index.lock, made by killed process [0-9]* \(collector\), started by'
 done
 told[own]='removal of lock file index.lock, made by this process.*never resolves'
-told[crossed]='^deadlock \(possible\): .(lock_file|answer). is in a cycle of waits'
+told[crossed]='^deadlock \(possible\): .* is in a cycle of waits'
 for case in killed late own slow handed again breaks flag log fifo crossed met shared; do
 	soon "$case" "$programs/lock_file" "$case"
 done
