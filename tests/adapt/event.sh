@@ -103,17 +103,20 @@ done
 for case in hang start alone naps own; do
 	told[marks-$case]='never resolved .*.10 bytes of socket [0-9]+, fewer than the low watermark of 100 of'
 done
-for case in hang start alone naps own flush limit patience rest known nap own-flush own-rest; do
+told[marks-own-ticks]='never resolved \(possible\).*.data so far unread of socket [0-9]+, fewer than the low'
+for case in hang start alone naps own own-ticks flush limit patience rest known nap own-flush own-rest \
+	own-helps; do
 	soon "marks-$case" "$programs/event_marks" "$case"
 done
 all_same
+has marks-own-ticks why 'of bufferevent (on_message|event_marks\+0x).*\[.*(want|event_marks\+0x)'
 for case in hang start alone naps own; do
 	has "marks-$case" why 'of bufferevent (on_message|event_marks\+0x)'
 	has "marks-$case" why \
 		'(thread (ask|event_marks\+0x)|read from socket| event_marks:).*Waits for .10 bytes of socket'
 	has "marks-$case" why '\[.*(want|event_marks\+0x)'
 done
-for case in flush limit patience rest known nap own-flush own-rest; do
+for case in flush limit patience rest known nap own-flush own-rest own-helps; do
 	"$THRUM" dump "marks-$case.thrum" | grep 'fewer than the low' && wrong "$case: the bytes are taken later"
 	has "marks-$case" why '^no findings'
 done

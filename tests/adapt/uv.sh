@@ -215,6 +215,19 @@ has missing why 'open /missing, then (on_open|uv_answers\+0x[0-9a-f]+): Fails, a
 has missing why 'thread (ask|uv_answers\+0x[0-9a-f]+): Waits for'
 has news why '^no findings'
 
+# Nobody reads a child's output, so that it never exits. Later something may.
+unread='data so far unread of socket [0-9]+, not read since uv_spawn in (start_child|uv_spawned\+0x[0-9a-f]+)'
+told[spawned-hang]="^never resolved \(possible\).*$unread"
+for case in hang early timer thread; do
+	soon "spawned-$case" "$programs/uv_spawned" "$case"
+done
+all_same
+has spawned-hang why "spawn head: Waits for .$unread"
+for case in early timer thread; do
+	has "spawned-$case" why '^no findings'
+	"$THRUM" dump "spawned-$case.thrum" | grep 'unread of' && wrong "spawned-$case: it is read later"
+done
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"

@@ -103,7 +103,7 @@ def main():
             r"|sig(wait(info)?|suspend|queue)|pause|kill|ioctl|open(at)?(64)?|__open(at)?(64)?_2"
             r"|f?close|close_range|closefrom|unlink(at)?|remove|dup[23]?|fdopen|listen|setsockopt|pipe2?"
             r"|socketpair|(__)?f(gets|read)(_chk)?|f?getc|getline|(__)?getdelim|eventfd(_read|_write)?"
-            r"|timerfd_(create|settime)|timer_create"
+            r"|timerfd_(create|settime)|timer_create|mkdtemp"
             r"|(__)?v?dprintf(_chk)?|(vm)?splice|tee|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")
         for fields in map(str.split, lines):
             if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[5] != "HIDDEN"

@@ -9,6 +9,7 @@
  *   signals.c                       calls that wait for a signal
  *   accepts.c                       connections that nobody accepts
  *   open.c                          FIFOs that are opened
+ *   fifos.c                         FIFOs that only this program knows
  *   lock_file.c                     files that are locks
  *   control.c                       fcntl() and ioctl()
  *   descriptors.def descriptors.c   calls that make and close descriptors
@@ -72,6 +73,11 @@ void thrum__adapt_accepts_closed(int fd, const void *caller);
 /* Called when a thread is about to open a FIFO, and when it has done so, if the first call returned true.
  * NULL: nobody wants to know. */
 extern bool (*_Atomic thrum__adapt_opens_also)(const void *caller, bool begins);
+
+/* ---- fifos.c ---- */
+
+/* Whether only this process knows a FIFO with this path: no child might have been told of it. Keeps errno. */
+bool thrum__adapt_fifo_is_own(const char *path);
 
 /* ---- control.c ---- */
 

@@ -80,9 +80,10 @@ static NOINLINE int wait_in(const struct call *call)
 	struct opening opening
 		__attribute__((cleanup(end))) = {.also = atomic_load(&thrum__adapt_opens_also)};
 	bool writes = (call->flags & O_ACCMODE) == O_WRONLY;
-	char label[CALL_MAX] = "open FIFO ";
+	char label[CALL_MAX] = "open ";
 	const char *slash = strrchr(call->path, '/');
 
+	strcat(label, thrum__adapt_fifo_is_own(call->path) ? "own FIFO " : "FIFO ");
 	strncat(label, slash ? slash + 1 : call->path, 64);
 	strcat(label, writes ? " to write" : " to read");
 	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */

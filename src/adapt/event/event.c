@@ -49,11 +49,14 @@ bool thrum__adapt_event_begin(const void *caller)
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static struct thrum_category event_category = {"event", 0};
+__thread uint32_t thrum__adapt_event_runs __attribute__((tls_model("initial-exec")));
+
 /* The event came as its time limit was over. */
 static struct thrum_tag time_out = {"time-out", &event_category, 1, 0, 0};
 
 static void note_came(struct cell *cell)
 {
+	thrum__adapt_event_runs--;
 	atomic_store_explicit(&cell->came[1],
 		atomic_load_explicit(&cell->came[0], memory_order_relaxed), memory_order_relaxed);
 	atomic_store_explicit(&cell->came[0], rough_time(), memory_order_relaxed);

@@ -28,12 +28,15 @@ struct event_run {
 	const void *outer; /* callback */
 };
 
+/* How many callbacks of the program this thread has run, but for those of timers. */
+extern __thread uint32_t thrum__adapt_event_runs __attribute__((tls_model("initial-exec")));
+
 static inline struct event_run begin_run(struct cell *cell, cell_function *callback)
 {
 	struct event_run run = {.task = cell->task, .outer = thrum__adapt_callback};
 
 	thrum__adapt_callback = (const void *)(uintptr_t)callback;
-
+	thrum__adapt_event_runs++;
 	run.before = thrum_task_enter(run.task);
 	return run;
 }

@@ -26,12 +26,13 @@
 #include "adapt/event/event.h"
 #include "adapt/look/look.h"
 
-#define MARKS 1024  /* a power of two; of further bufferevents nothing is told */
-#define PROBES 8u   /* places that are tried for one */
-#define HABIT 3     /* so many messages must have come from one thread */
-#define TRIES 3     /* to see all threads asleep */
-#define ROUNDS 20   /* of a timer, in which a program that pauses may still go on */
-#define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
+#define MARKS 1024   /* a power of two; of further bufferevents nothing is told */
+#define PROBES 8u    /* places that are tried for one */
+#define HABIT 3      /* so many messages must have come from one thread */
+#define TRIES 3      /* to see all threads asleep */
+#define ROUNDS 20    /* of a timer, in which a program that pauses may still go on */
+#define ROUNDS_OWN 5 /* the same where the loop has both ends */
+#define LENGTH_AT 3  /* the word of a buffer that has its length: see knows_buffers */
 
 /* Why nobody takes the bytes. */
 enum why {
@@ -61,6 +62,7 @@ static struct mark {
 	enum why why;
 	size_t length;
 	uint64_t ran;          /* of the thread that waits */
+	uint32_t loops;        /* of the one that looks */
 	struct naps naps;      /* of all others since */
 	_Atomic uint64_t told; /* the task that tells of it, or NONE */
 } marks[MARKS];
@@ -346,7 +348,7 @@ static struct reader find_reader(int fd, int epoll)
 	}
 	if (is_read_here(other, epoll))
 		return (struct reader){atomic_load(&thrum__adapt_self->task), own_tid(),
-			thrum__adapt_loops_of(thrum__adapt_self)};
+			thrum__adapt_event_runs};
 	for (struct thread *t = thrum__adapt_threads(); t && reader.task && !reader.tid;
 		t = t->next)
 		if (atomic_load(&t->task) == reader.task)
@@ -388,15 +390,19 @@ static int look_at_event(const struct event_base *base, const struct event *even
 	return rest->may_go_on;
 }
 
-/* Whether the program did something so that the bytes are held: it may count the rounds of a timer. */
-static bool is_on_purpose(const struct mark *mark)
+/* In how many rounds of a timer the program may go on: it may count them if it did something so that the
+ * bytes are held, or has both ends. 0: it isn't known to count. */
+static int64_t rounds_of(const struct mark *mark, thrum_task waiter)
 {
-	return mark->why == IS_UNSENT || mark->why == IS_UNTOLD;
+	if (mark->why == IS_UNSENT || mark->why == IS_UNTOLD)
+		return ROUNDS;
+	return thrum__adapt_self && waiter == atomic_load(&thrum__adapt_self->task) ? ROUNDS_OWN
+										    : 0;
 }
 
-static struct rest find_rest(const struct mark *mark)
+static struct rest find_rest(const struct mark *mark, thrum_task waiter)
 {
-	struct rest rest = {.since = mark->since, .rounds = is_on_purpose(mark) ? ROUNDS : 0};
+	struct rest rest = {.since = mark->since, .rounds = rounds_of(mark, waiter)};
 
 	real_event_base_foreach_event(NULL)(mark->known.ev_base, look_at_event, &rest);
 	return rest;
@@ -484,7 +490,7 @@ static const void *add_why(char *to, const struct mark *mark, const struct buffe
 	}
 }
 
-/* A program that does nothing on purpose may go on after some rounds of a timer: why says that it is
+/* A program that may count the rounds of a timer may go on after more of them: why says that it is
  * possible. */
 static void tell(struct mark *mark, const struct bufferevent *now, thrum_task waiter, bool ticks)
 {
@@ -492,7 +498,7 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 	char label[CALL_MAX + PLACE_MAX + 100], *end;
 	const void *place;
 
-	if (ticks && is_on_purpose(mark)) {
+	if (ticks && rounds_of(mark, waiter) > 0) {
 		thrum__adapt_put_call(label,
 			is_unsent ? "data so far unsent to" : "data so far unread of",
 			now->ev_read.ev_fd);
@@ -538,6 +544,19 @@ static bool is_still_so(const struct mark *mark, const struct bufferevent *buffe
 		length == mark->length;
 }
 
+static void begin_anew(struct mark *mark)
+{
+	mark->since = rough_time();
+	mark->loops = thrum__adapt_loops_of(thrum__adapt_self);
+	mark->naps = (struct naps){0};
+}
+
+/* Whether the calling thread has gone round since, so that it may do more than to run its loop. */
+static bool has_turned(const struct mark *mark)
+{
+	return thrum__adapt_loops_of(thrum__adapt_self) != mark->loops;
+}
+
 /* Threads that look from time to time may do so just now: so this tries again. */
 static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
 	const struct bufferevent *now, int epoll)
@@ -547,13 +566,16 @@ static void try_to_tell(struct mark *mark, const struct bufferevent *buffer,
 
 		if (reader.task && reader.ran != mark->ran) {
 			mark->ran = reader.ran;
-			mark->since = rough_time();
-			mark->naps = (struct naps){0};
+			begin_anew(mark);
 			return;
 		}
 		if (reader.task && is_alone(mark, now, reader.tid, epoll)) {
-			struct rest rest = find_rest(mark);
+			struct rest rest = find_rest(mark, reader.task);
 
+			if (reader.tid == own_tid() && !rest.ticks && has_turned(mark)) {
+				begin_anew(mark);
+				return;
+			}
 			if (!rest.may_go_on && is_still_so(mark, buffer)) {
 				tell(mark, now, reader.task, rest.ticks);
 				return;
@@ -582,6 +604,7 @@ static void look_at(struct mark *mark, const struct bufferevent *buffer, int epo
 		mark->length = length;
 		mark->why = why;
 		mark->ran = find_reader(now.ev_read.ev_fd, epoll).ran;
+		mark->loops = thrum__adapt_loops_of(thrum__adapt_self);
 		mark->naps = (struct naps){0};
 	}
 	thrum__adapt_naps_note(&mark->naps);

@@ -18,7 +18,7 @@ static struct noted_all vain = {.max = 16};
 /* Returns the task that waits for data of the loop, if nothing may go on; or NONE. */
 static thrum_task find_waiter(const uv_loop_t *loop, int64_t age)
 {
-	struct uv_rest rest = thrum__adapt_uv_rest_of(loop, age);
+	struct uv_rest rest = thrum__adapt_uv_rest_of(loop, age, 0);
 
 	return rest.may_go_on || rest.has_signals ? THRUM_TASK_NONE
 						  : thrum__adapt_uv_asker(loop, &rest);

@@ -29,7 +29,8 @@ struct noted *thrum__adapt_uv_note(struct noted_all *noted, uv_handle_t *handle,
 		one->quiet = 0;
 		one->task = THRUM_TASK_NONE;
 		raise_to(&noted->used, i + 1);
-		thrum__adapt_look_also(look);
+		if (look)
+			thrum__adapt_look_also(look);
 		return one;
 	}
 	return NULL;
@@ -76,6 +77,7 @@ struct walk {
 	const void *except;
 	bool (*is_inner)(int fd);
 	int64_t age;
+	pid_t child;
 	struct uv_rest rest;
 };
 
@@ -111,6 +113,9 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 		break;
 	case UV_NAMED_PIPE:
 	case UV_TCP: look_at_stream(walk, handle); break;
+	case UV_PROCESS:
+		walk->rest.may_go_on |= ((uv_process_t *)handle)->pid != walk->child;
+		break;
 	default: walk->rest.may_go_on = true;
 	}
 }
@@ -142,9 +147,9 @@ bool thrum__adapt_uv_rests(const uv_loop_t *loop, const void *except, bool (*is_
 		thrum__adapt_uv_is_still(loop);
 }
 
-struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *loop, int64_t age)
+struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *loop, int64_t age, pid_t child)
 {
-	struct walk walk = {.is_inner = thrum__adapt_uv_is_inner, .age = age};
+	struct walk walk = {.is_inner = thrum__adapt_uv_is_inner, .age = age, .child = child};
 
 	look_at_all(loop, &walk);
 	return walk.rest;

@@ -28,7 +28,7 @@ struct noted_all {
 	struct noted all[NOTED_MAX];
 };
 
-/* Notes a handle, for a function that looks. NULL: there are too many. */
+/* Notes a handle, for a function that looks, if it isn't NULL. Returns NULL if there are too many. */
 struct noted *thrum__adapt_uv_note(struct noted_all *, uv_handle_t *, const void *place,
 	also_look *);
 /* The entry of a handle, or NULL. */
@@ -47,8 +47,8 @@ struct uv_rest {
 	int asked;        /* an inner descriptor for whose data a task waits; -1: none */
 };
 /* age: ns for which it is missing. A request may bring it, and so may a handle that isn't told by the
- * members, but for streams whose descriptors are inner ones. */
-struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *, int64_t age);
+ * members, but for streams whose descriptors are inner ones, and for this child's exit; 0: for none's. */
+struct uv_rest thrum__adapt_uv_rest_of(const uv_loop_t *, int64_t age, pid_t child);
 /* The task that waits for the answer to data that was asked for, if all other threads sleep and nothing has
  * come; or NONE. */
 thrum_task thrum__adapt_uv_asker(const uv_loop_t *, const struct uv_rest *);

@@ -69,6 +69,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	thrum__adapt_uv_read_anew(stream);
 	thrum__adapt_uv_listens_anew(stream);
 	thrum__adapt_uv_is_taken(stream);
+	thrum__adapt_uv_output_taken(stream);
 	if (!one)
 		note_vain(stream);
 	if (!one)

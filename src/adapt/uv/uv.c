@@ -244,7 +244,11 @@ static void on_timer(uv_timer_t *handle)
 {
 	uint64_t repeat = real_uv_timer_get_repeat(NULL)(handle);
 	struct uv_run run;
-	uv_timer_cb cb = (uv_timer_cb)thrum__adapt_uv_run_handle(&run, AS_HANDLE(handle));
+	uv_timer_cb cb;
+
+	if (repeat > 0)
+		thrum__adapt_uv_look_at_spawned(handle->loop);
+	cb = (uv_timer_cb)thrum__adapt_uv_run_handle(&run, AS_HANDLE(handle));
 
 	/* libuv has started it again before it calls. */
 	thrum__adapt_loop_timer_came(handle, (const void *)(uintptr_t)cb);
@@ -399,6 +403,8 @@ STAND_IN int uv_spawn(uv_loop_t *loop, uv_process_t *handle, const uv_process_op
 	/* A process that could not be started has a handle all the same, but no callback comes. */
 	thrum__adapt_uv_init(AS_HANDLE(handle), THRUM_KIND_REQUEST, label, CALLER);
 	thrum__adapt_uv_keep(AS_HANDLE(handle), AS_FUNCTION(options->exit_cb));
+	if (result == 0)
+		thrum__adapt_uv_spawned(handle, options, thrum__adapt_caller(CALLER));
 	return result;
 }
 

@@ -72,6 +72,11 @@ void thrum__adapt_uv_connected(uv_stream_t *, const void *callback);
 void thrum__adapt_uv_listens_anew(const uv_stream_t *);
 /* An accepted stream or a socket for datagrams is read from now on, or closed. */
 void thrum__adapt_uv_is_taken(const void *handle);
+/* The process was spawned there: its output may have pipes, which should be read. One is read, or closed. */
+void thrum__adapt_uv_spawned(const uv_process_t *, const uv_process_options_t *, const void *place);
+void thrum__adapt_uv_output_taken(const void *handle);
+/* A timer of the loop that repeats has come: looks for such pipes that nobody reads. Keeps errno. */
+void thrum__adapt_uv_look_at_spawned(const uv_loop_t *);
 /* The same for all that is known of a handle's reading. */
 void thrum__adapt_uv_started(const uv_handle_t *);
 /* uv_run has returned: streams whose reading was stopped are left. */

@@ -52,7 +52,7 @@ REAL(uv_queue_work)
 static thrum_task find_waiter(const uv_loop_t *loop, int64_t age, bool is_waiting)
 {
 	const struct looking looking = {.epoll = loop->backend_fd, .is_endless = true};
-	struct uv_rest rest = thrum__adapt_uv_rest_of(loop, age);
+	struct uv_rest rest = thrum__adapt_uv_rest_of(loop, age, 0);
 
 	if (rest.may_go_on || (rest.has_timers && age < LOOK_TIMED))
 		return THRUM_TASK_NONE;

@@ -377,6 +377,7 @@ static int (*const steps[])(struct thrum__search *) = {
 	make_graph,
 	sort_tasks,
 	thrum__why_find_cycles,
+	thrum__why_find_openings,
 	thrum__why_find_torn,
 	thrum__why_find_ended,
 	thrum__why_find_starved,

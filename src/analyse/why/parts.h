@@ -428,6 +428,7 @@ uint32_t thrum__why_last_voice(const struct thrum__model *, uint32_t condition);
 
 /* The searches, in order: each skips what earlier ones explain. 0, -THRUM_E_MEMORY, or 1: call it again. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_openings(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);

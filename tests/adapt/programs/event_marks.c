@@ -9,8 +9,9 @@
  * "known" the server knows of the 10 bytes, and another thread answers later. With "parts" it wants 10 bytes
  * without a watermark, and answers once for 20; with "parts-all" it answers twice, with "parts-later" a timer
  * answers for the rest, and with "parts-helper" another thread does. With "own" the server's loop is the
- * client's, too; so it is with "own-flush", where a timer answers later, and with "own-rest", where a thread
- * sends the rest.
+ * client's, too; so it is with "own-flush", where a timer answers later, with "own-rest", where a thread
+ * sends the rest, and with "own-ticks" and "own-helps", where a timer comes again and again. In the last one
+ * that sends the rest.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -30,6 +31,8 @@
 
 #define SIZE 100
 #define PART 10
+#define HELPS_AT 3  /* ticks */
+#define SLOW 200000 /* us between ticks in a loop that has both ends */
 #define LONG 700000 /* us; longer than bytes may be left */
 
 static struct event_base *base;
@@ -113,18 +116,19 @@ static void on_state(struct bufferevent *buffer, short what, void *data)
 	event_base_loopbreak(base);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *data)
-{
-	(void)fd, (void)what, (void)data;
-	ticks++;
-}
-
 static void post(size_t size)
 {
 	static const char bytes[SIZE];
 
 	if (write(ends[1], bytes, size) != (ssize_t)size)
 		abort();
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+	(void)fd, (void)what, (void)data;
+	if (++ticks == HELPS_AT && is("own-helps"))
+		post(SIZE - PART);
 }
 
 static void await_answer(void)
@@ -257,8 +261,8 @@ static int serve_itself(void)
 	bufferevent_setcb(client, on_answer, NULL, NULL, NULL);
 	bufferevent_enable(client, EV_READ | EV_WRITE);
 	bufferevent_write(client, (const char[PART]){0}, PART);
-	if (is("own"))
-		end_after(2);
+	if (is("own") || is("own-ticks"))
+		end_after(4);
 	event_base_dispatch(base);
 	puts("answered");
 	return EXIT_SUCCESS;
@@ -285,7 +289,8 @@ static bool connect_ends(void)
 
 int main(int argc, char **argv)
 {
-	const struct timeval period = {0, 20000}, limit = {0, LONG};
+	const struct timeval limit = {0, LONG};
+	struct timeval period = {0, 20000};
 	pthread_t thread;
 
 	scene = argc > 1 ? argv[1] : "";
@@ -302,10 +307,13 @@ int main(int argc, char **argv)
 		want(SIZE);
 	bufferevent_enable(stream, EV_READ | EV_WRITE);
 	flush = event_new(base, -1, 0, on_flush, NULL);
+	tick = event_new(base, -1, EV_PERSIST, on_tick, NULL);
+	if (is("own-ticks") || is("own-helps"))
+		period.tv_usec = SLOW;
+	if (!is_own() || period.tv_usec == SLOW)
+		event_add(tick, &period);
 	if (is_own())
 		return serve_itself();
-	tick = event_new(base, -1, EV_PERSIST, on_tick, NULL);
-	event_add(tick, &period);
 	pthread_create(&thread, NULL, ask, NULL);
 	if (is("parts") || is("hang") || is("start") || is("alone") || is("naps"))
 		end_after(2);

@@ -12,6 +12,9 @@
  * lock_file flag	makes sure several times that a file exists
  * lock_file log	makes sure that a file exists, and writes to it, several times
  * lock_file fifo	opens a FIFO for which nobody comes for some time
+ * lock_file crossed	two threads open two FIFOs in opposite order
+ * lock_file met	in the same order
+ * lock_file shared	they open two that a child opens after some time
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -191,6 +194,92 @@ static void fifo(void)
 	close(fd);
 }
 
+static char folder[] = "./fifos-XXXXXX", request[32], reply[32];
+static bool is_crossed;
+
+static int open_or_exit(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd < 0)
+		exit(1);
+	return fd;
+}
+
+static void *answer(void *unused)
+{
+	int first = is_crossed ? open_or_exit(reply, O_WRONLY) : open_or_exit(request, O_RDONLY);
+
+	close(is_crossed ? open_or_exit(request, O_RDONLY) : open_or_exit(reply, O_WRONLY));
+	close(first);
+	return unused;
+}
+
+/* A child's, which reads both. */
+static void read_both(void)
+{
+	usleep(WHILE);
+	close(open_or_exit(reply, O_RDONLY));
+	close(open_or_exit(request, O_RDONLY));
+	_exit(0);
+}
+
+static void make_fifos(void)
+{
+	if (!mkdtemp(folder))
+		exit(1);
+	snprintf(request, sizeof request, "%s/request", folder);
+	snprintf(reply, sizeof reply, "%s/reply", folder);
+	if (mkfifo(request, 0600) || mkfifo(reply, 0600))
+		exit(1);
+}
+
+static void open_both(bool crosses)
+{
+	pthread_t thread;
+	int first;
+
+	is_crossed = crosses;
+	make_fifos();
+	if (pthread_create(&thread, NULL, answer, NULL))
+		exit(1);
+	first = open_or_exit(request, O_WRONLY);
+	close(open_or_exit(reply, O_RDONLY));
+	close(first);
+	pthread_join(thread, NULL);
+}
+
+static void crossed(void)
+{
+	open_both(true);
+}
+
+static void met(void)
+{
+	open_both(false);
+}
+
+/* Here the child answers, and the thread only writes. */
+static void *write_reply(void *unused)
+{
+	close(open_or_exit(reply, O_WRONLY));
+	return unused;
+}
+
+static void shared(void)
+{
+	pthread_t thread;
+
+	make_fifos();
+	if (fork() == 0)
+		read_both();
+	if (pthread_create(&thread, NULL, write_reply, NULL))
+		exit(1);
+	close(open_or_exit(request, O_WRONLY));
+	pthread_join(thread, NULL);
+	wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -198,7 +287,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"killed", killed}, {"late", late}, {"own", own}, {"slow", slow},
 		{"handed", handed}, {"again", again}, {"breaks", breaks}, {"flag", flag},
-		{"log", log_lines}, {"fifo", fifo}};
+		{"log", log_lines}, {"fifo", fifo}, {"crossed", crossed}, {"met", met},
+		{"shared", shared}};
 
 	end_after(6); /* on a busy machine two looks take some time */
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
