@@ -281,7 +281,7 @@ struct thread {
 	_Atomic uint32_t nap_news;  /* the same when it began */
 	_Atomic int64_t
 		napped; /* when it slept first, by rough_time; 0: never; -1: it heard of others */
-	_Atomic uint32_t messages; /* that it has received by sockets of this machine, */
+	_Atomic uint32_t messages; /* that it has sent and received by sockets, */
 	_Atomic int talks_by;      /* and the descriptor of the latest, + 1 */
 	_Atomic int epoll;         /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;            /* its own: when it looked what it missed, by rough_time */

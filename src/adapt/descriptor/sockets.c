@@ -382,6 +382,7 @@ void thrum__adapt_socket_send(int fd)
 	if (put_key(fd, false, &key) &&
 		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS)
 		thrum_link_send(&key, sizeof key);
+	note_message(fd);
 }
 
 void thrum__adapt_socket_receive(int fd)

@@ -3,7 +3,7 @@
  * Others that go on while something is left: clients that come again and again, tickers, threads that show
  * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
- * naps is answered by a loop meanwhile, as a client is; or has never heard of others, so that nobody can have
+ * naps talks with a loop meanwhile, as a client does; or has never heard of others, so that nobody can have
  * given it work, also before. And no loop is told of anything that comes from outside of these processes, nor
  * has it a timer that may go on with the rest.
  */
@@ -58,7 +58,7 @@ static bool has_run(const struct rest *rest, uint32_t tid)
 	return false;
 }
 
-/* How many messages a thread has received, and by which descriptor; for a child, all of its threads. */
+/* How many messages a thread has sent and received, and by which descriptor; for a child, all of its threads. */
 static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
 {
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
@@ -93,7 +93,7 @@ static bool is_for_loop(const struct rest *rest, const struct process_call *call
 	return other >= 0 && thrum__adapt_watch_epoll(other, &events) >= 0;
 }
 
-/* Whether a thread that naps does nothing for what is left: a loop answers it all the time, as a client; or
+/* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client; or
  * it has never heard of others, since before the descriptor was watched. Another one may be at work. */
 static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
 {
