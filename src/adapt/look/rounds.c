@@ -58,7 +58,8 @@ static bool has_run(const struct rest *rest, uint32_t tid)
 	return false;
 }
 
-/* How many messages a thread has sent and received, and by which descriptor; for a child, all of its threads. */
+/* How many messages a thread has sent and received, and by which descriptor; for a child, all of its
+ * threads. */
 static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
 {
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
@@ -93,8 +94,8 @@ static bool is_for_loop(const struct rest *rest, const struct process_call *call
 	return other >= 0 && thrum__adapt_watch_epoll(other, &events) >= 0;
 }
 
-/* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client; or
- * it has never heard of others, since before the descriptor was watched. Another one may be at work. */
+/* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client;
+ * or it has never heard of others, since before the descriptor was watched. Another one may be at work. */
 static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
 {
 	const struct paces *paces = rest->paces;
