@@ -34,7 +34,7 @@ for case in thread child write once removed room; do
 	soon "rest-$case" "$programs/edges" "$case"
 	soon "fine-rest-$case" "$programs/edges" "$case" fine
 done
-for case in worker ticks; do
+for case in worker busy late limit ticks; do
 	soon "fine-rest-$case" "$programs/edges" "$case"
 done
 soon handler "$programs/missed" handler
@@ -57,7 +57,7 @@ for case in thread timer limit patience; do
 done
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
-for case in thread child write once removed room worker ticks; do
+for case in thread child write once removed room worker busy late limit ticks; do
 	has "fine-rest-$case" why '^no findings'
 	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
 done

@@ -278,13 +278,18 @@ struct thread {
 	_Atomic uint32_t loops;     /* or of anything, once it is noted */
 	_Atomic bool is_idle;       /* it is of a pool, and in no work of the program */
 	_Atomic uint32_t news;      /* grows once it may have heard of others */
-	_Atomic uint32_t nap_news;  /* the same when it slept last, */
-	_Atomic int64_t napped;     /* and since when it was so, by rough_time; 0: it never slept */
-	_Atomic uint32_t messages;  /* that it has sent and received by sockets of this machine */
-	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
-	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
-	struct spin spin;           /* its own */
-	int timed;                  /* its own: so many releases look how long the lock was held */
+	_Atomic uint32_t nap_news;  /* the same when it began */
+	_Atomic int64_t
+		napped; /* when it slept first, by rough_time; 0: never; -1: it heard of others */
+	_Atomic uint32_t messages; /* that it has sent and received by sockets, */
+	_Atomic int talks_by;      /* and the descriptor of the latest, + 1 */
+	_Atomic int epoll;         /* + 1: it looks while it waits for that; 0: it doesn't */
+	int64_t looked;            /* its own: when it looked what it missed, by rough_time */
+	int64_t limits[2];         /* its own: when the latest two time limits of its waits came, */
+	int limit;                 /* the one of this wait in ms; -1: it has none, */
+	int64_t limit_since;       /* and since when the limits are the same, by rough_time */
+	struct spin spin;          /* its own */
+	int timed;                 /* its own: so many releases look how long the lock was held */
 	/* Its own, beside a program that reports itself: */
 	bool tells;              /* the program records what it does, so the adapters don't */
 	_Atomic uint64_t waited; /* the task of the last wait that an adapter recorded */
@@ -356,7 +361,8 @@ static inline void hear_news(struct thread *self)
 }
 /* The calling thread sleeps for a time. */
 void thrum__adapt_note_nap(struct thread *self);
-/* Whether a thread has heard nothing of others since before a time, and sleeps again and again since then. */
+/* Whether a thread has never heard anything of others, and sleeps again and again since before a time. One
+ * that has heard of them may be at work that it got before. */
 bool thrum__adapt_only_naps(const struct thread *, int64_t before);
 /* Whether the thread holds a lock, as far as it is noted, and who took it. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);

@@ -87,6 +87,13 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->is_left, false);
 	atomic_store(&self->unwoken, 0);
 	hear_news(self);
+	atomic_store(&self->nap_news, thrum__adapt_news_begin(self));
+	atomic_store(&self->napped, 0);
+	atomic_store(&self->messages, 0);
+	atomic_store(&self->talks_by, 0);
+	self->limits[0] = self->limits[1] = 0;
+	self->limit = -1;
+	self->limit_since = 0;
 	self->timed = TIMED;
 	self->tells = false;
 	atomic_store(&self->is_idle, false);
@@ -250,24 +257,21 @@ bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
 
 void thrum__adapt_note_nap(struct thread *self)
 {
-	uint32_t news;
-
-	if (!self)
+	if (!self || atomic_load_explicit(&self->napped, memory_order_relaxed) < 0)
 		return;
-	news = atomic_load_explicit(&self->news, memory_order_relaxed);
-	if (atomic_load_explicit(&self->napped, memory_order_relaxed) != 0 &&
-		atomic_load_explicit(&self->nap_news, memory_order_relaxed) == news)
-		return;
-	atomic_store(&self->nap_news, news);
-	atomic_store(&self->napped, rough_time());
+	if (thrum__adapt_news_begin(self) !=
+		atomic_load_explicit(&self->nap_news, memory_order_relaxed))
+		atomic_store(&self->napped, -1);
+	else if (atomic_load_explicit(&self->napped, memory_order_relaxed) == 0)
+		atomic_store(&self->napped, rough_time());
 }
 
 bool thrum__adapt_only_naps(const struct thread *thread, int64_t before)
 {
 	int64_t since = atomic_load(&thread->napped);
 
-	return atomic_load(&thread->tid) != 0 && since != 0 && since + TICK < before &&
-		atomic_load(&thread->nap_news) == atomic_load(&thread->news);
+	return since > 0 && since + TICK < before &&
+		thrum__adapt_heard_nothing(thread, atomic_load(&thread->nap_news));
 }
 
 /* The number that a forked thread had is its parent's: what it didn't take itself, that one has. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Loops that wait for descriptors: the lane is suspended meanwhile. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -134,6 +135,29 @@ static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endl
 		: -1;
 }
 
+/* A wait of the calling thread begins. */
+static void note_limit(int limit)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (!self)
+		return;
+	if (limit != self->limit)
+		self->limit_since = rough_time();
+	self->limit = limit;
+}
+
+/* Its time limit has come. */
+static void note_limit_came(void)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (!self || self->limit < 0)
+		return;
+	self->limits[0] = self->limits[1];
+	self->limits[1] = rough_time();
+}
+
 static void tell_epoll(const struct epoll_event *events, int count, const void *caller)
 {
 	if (thrum__adapt_has_timers())
@@ -194,6 +218,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
+	note_limit(looking->limit);
 	thrum__adapt_removed_turn();
 	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
@@ -247,11 +272,14 @@ static int left_of(int limit, uint64_t began)
 		{ \
 			LOOKING(epoll) \
 			looking.is_timed = timeout != NULL; \
+			looking.limit = timeout ? INT_MAX : -1; \
 			is_recorded = begin(&looking, #name, waits, object, socket); \
 			result = real_##name(caller) arguments; \
 		} \
 		if (is_recorded && result > 0) \
 			tell; \
+		else if (is_recorded && result == 0) \
+			note_limit_came(); \
 		return result; \
 	}
 /* Looks during a wait with a time limit, or for a pipe of the program. */
@@ -296,6 +324,7 @@ static int left_of(int limit, uint64_t began)
 			LOOKING(epoll) \
 			looking.is_endless = limit < 0; \
 			looking.is_timed = limit > 0; \
+			looking.limit = limit; \
 			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
 			bool looks = is_recorded && limit < 0 && \
 				(!wait.source || wait.ends_source) && \
@@ -311,6 +340,8 @@ static int left_of(int limit, uint64_t began)
 		} \
 		if (is_recorded && result > 0) \
 			tell; \
+		else if (is_recorded && result == 0) \
+			note_limit_came(); \
 		return result; \
 	}
 #include "adapt/call/loop.def"

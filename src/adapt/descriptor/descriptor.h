@@ -238,8 +238,11 @@ uint64_t thrum__adapt_tokens_key(int fd);
  * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
  */
 
-/* How many messages the process has sent and received so. */
-extern _Atomic uint32_t thrum__adapt_messages;
+/* How many messages the process has sent and received so, and the descriptor of the latest, + 1. */
+extern struct thrum__adapt_talk {
+	_Atomic uint32_t messages;
+	_Atomic int by;
+} thrum__adapt_talk;
 /* The running task is about to send by the descriptor. */
 void thrum__adapt_socket_send(int fd);
 /* It has received; or, while its lane is suspended, it waits for what comes next. */
@@ -399,6 +402,8 @@ bool thrum__adapt_timer_is_unarmed(int fd);
 bool thrum__adapt_timer_is_armed(int fd);
 /* Whether one of them is. */
 bool thrum__adapt_timers_are_armed(void);
+/* Whether one is armed that has not come twice since a time. Keeps errno. */
+bool thrum__adapt_timers_may_come(int64_t since);
 /* Whether it came again and again, and for far longer than ever before isn't armed, while all other timers
  * that are armed come. Sets *age to the ns since it came last. */
 bool thrum__adapt_timer_is_left(int fd, int64_t *age);

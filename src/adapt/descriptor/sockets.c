@@ -363,13 +363,16 @@ static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
 	return number != 0;
 }
 
-_Atomic uint32_t thrum__adapt_messages;
+struct thrum__adapt_talk thrum__adapt_talk;
 
-static void note_message(void)
+static void note_message(int fd)
 {
-	atomic_fetch_add_explicit(&thrum__adapt_messages, 1, memory_order_relaxed);
-	if (thrum__adapt_self)
-		atomic_fetch_add_explicit(&thrum__adapt_self->messages, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&thrum__adapt_talk.messages, 1, memory_order_relaxed);
+	atomic_store_explicit(&thrum__adapt_talk.by, fd + 1, memory_order_relaxed);
+	if (!thrum__adapt_self)
+		return;
+	atomic_fetch_add_explicit(&thrum__adapt_self->messages, 1, memory_order_relaxed);
+	atomic_store_explicit(&thrum__adapt_self->talks_by, fd + 1, memory_order_relaxed);
 }
 
 void thrum__adapt_socket_send(int fd)
@@ -379,7 +382,7 @@ void thrum__adapt_socket_send(int fd)
 	if (put_key(fd, false, &key) &&
 		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS)
 		thrum_link_send(&key, sizeof key);
-	note_message();
+	note_message(fd);
 }
 
 void thrum__adapt_socket_receive(int fd)
@@ -388,7 +391,7 @@ void thrum__adapt_socket_receive(int fd)
 
 	if (put_key(fd, true, &key))
 		thrum_link_receive(&key, sizeof key);
-	note_message();
+	note_message(fd);
 }
 
 bool thrum__adapt_socket_is_here(int fd)

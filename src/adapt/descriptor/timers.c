@@ -251,6 +251,18 @@ bool thrum__adapt_timers_are_armed(void)
 	return false;
 }
 
+bool thrum__adapt_timers_may_come(int64_t since)
+{
+	for (unsigned i = 0; thrum__adapt_has_timers() && i < TIMERS; i++) {
+		int fd = atomic_load_explicit(&timers[i].fd, memory_order_relaxed) - 1;
+
+		if (fd >= 0 && atomic_load(&timers[i].came[TIMER_TURNS - 2]) <= since &&
+			thrum__adapt_timer_is_armed(fd))
+			return true;
+	}
+	return false;
+}
+
 /* Whether all other timers that are armed have come again and again since then. */
 static bool others_come(const struct timer *timer, int64_t since)
 {

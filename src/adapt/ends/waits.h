@@ -97,6 +97,7 @@ struct looking {
 	bool is_endless;    /* it has no time limit */
 	bool is_outside;    /* others than the program may end it */
 	bool is_timed;      /* it ends at a time that is set */
+	int limit;          /* of its time, in ms; -1: it has none */
 	int stream; /* it waits for this descriptor, of which it has a line; -1: for others */
 	int unwritten; /* it polls this pipe of the program alone, and no write to it is recorded; -1 */
 	int alone;     /* it polls this pipe of the program alone, in a loop; -1 */

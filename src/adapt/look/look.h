@@ -118,6 +118,8 @@ void thrum__adapt_watch_turn(void);
 int thrum__adapt_watch_told(const struct epoll_event *);
 /* The epoll with which a descriptor was registered last, and for which events; -1: none. */
 int thrum__adapt_watch_epoll(int fd, uint32_t *events);
+/* When a descriptor was watched first since it was opened, by rough_time; 0: it wasn't. */
+int64_t thrum__adapt_watch_began(int fd);
 /* The descriptor of an event, or -1. */
 int thrum__adapt_watch_of(const struct epoll_event *);
 /* These descriptors are about to be closed. */

@@ -3,9 +3,9 @@
  * Others that go on while something is left: clients that come again and again, tickers, threads that show
  * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
- * naps has sent or received messages meanwhile, as a client does; or has heard nothing of others since
- * before, so that nobody can have given it work. And no loop is told of anything that comes from outside of
- * these processes.
+ * naps talks with a loop meanwhile, as a client does; or has never heard of others, so that nobody can have
+ * given it work, also before. And no loop is told of anything that comes from outside of these processes, nor
+ * has it a timer that may go on with the rest.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -58,36 +58,59 @@ static bool has_run(const struct rest *rest, uint32_t tid)
 	return false;
 }
 
-/* How many messages a thread has sent and received; for a child, all of its threads. */
-static uint32_t messages_of(const struct rest *rest, uint32_t tid)
+/* How many messages a thread has sent and received, and by which descriptor; for a child, all of its
+ * threads. */
+static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
 {
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
 								       : NULL;
-	uint32_t count = 0;
+	struct thrum__adapt_talk talk = {0, 0};
 
-	if (thread)
-		return atomic_load(&thread->messages);
-	if (rest->process != rest->look.self &&
+	if (thread) {
+		atomic_init(&talk.messages, atomic_load(&thread->messages));
+		atomic_init(&talk.by, atomic_load(&thread->talks_by));
+	} else if (rest->process != rest->look.self &&
 		thrum__adapt_process_is_copy(rest->look.self, rest->process) &&
-		!thrum__adapt_process_copy(rest->process, (uintptr_t)&thrum__adapt_messages, &count,
-			sizeof count))
-		count = 0;
-	return count;
+		!thrum__adapt_process_copy(rest->process, (uintptr_t)&thrum__adapt_talk, &talk,
+			sizeof talk)) {
+		atomic_init(&talk.by, 0);
+	}
+	return talk;
 }
 
-/* Whether a thread that naps does nothing for what is left. */
-static bool is_idle(const struct rest *rest, uint32_t tid)
+/* Whether a loop of this process watches the other end of a descriptor. */
+static bool is_for_loop(const struct rest *rest, const struct process_call *call, int fd)
+{
+	struct end end;
+	uint32_t events;
+	int other = -1;
+
+	if (fd < 0)
+		return false;
+	if (rest->process == rest->look.self)
+		other = thrum__adapt_others_peer(fd);
+	else if (thrum__adapt_vain_end_of(&rest->look, rest->process, call, fd, false, &end))
+		other = thrum__adapt_ends_at(rest->look.self, &end);
+	return other >= 0 && thrum__adapt_watch_epoll(other, &events) >= 0;
+}
+
+/* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client;
+ * or it has never heard of others, since before the descriptor was watched. Another one may be at work. */
+static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
 {
 	const struct paces *paces = rest->paces;
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
 								       : NULL;
-	bool has_spoken = false;
+	struct thrum__adapt_talk talk = talk_of(rest, tid);
+	int64_t began = thrum__adapt_watch_began(rest->fd);
 
+	if (!has_run(rest, tid))
+		return false;
 	for (unsigned i = 0; i < paces->count; i++)
-		if (paces->list[i].tid == tid)
-			has_spoken = paces->list[i].messages != messages_of(rest, tid);
-	return has_run(rest, tid) &&
-		(has_spoken || (thread && thrum__adapt_only_naps(thread, rest->at)));
+		if (paces->list[i].tid == tid && paces->list[i].messages != talk.messages &&
+			is_for_loop(rest, call, talk.by - 1))
+			return true;
+	return thread && thrum__adapt_only_naps(thread, began < rest->at ? began : rest->at);
 }
 
 /* The thread waits for the other end. */
@@ -142,10 +165,10 @@ static void look_at_child(struct rest *rest, const struct process_call *call)
 		rest->is_asked |= end.is_socket && end.inode == rest->inode;
 }
 
-static void look_at_nap(struct rest *rest, uint32_t tid)
+static void look_at_nap(struct rest *rest, uint32_t tid, const struct process_call *call)
 {
 	rest->goes_on = true;
-	rest->is_awake = !is_idle(rest, tid);
+	rest->is_awake = !is_idle(rest, tid, call);
 }
 
 static void look_at_thread(void *context, int directory, const char *name)
@@ -160,7 +183,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	if (!thrum__adapt_process_call(rest->process, tid, &call))
 		rest->is_awake = true;
 	else if (thrum__adapt_is_nap(&call))
-		look_at_nap(rest, tid);
+		look_at_nap(rest, tid, &call);
 	else if (is_own)
 		look_at_own(rest, tid, &call);
 	else
@@ -212,7 +235,7 @@ static void note_pace(void *context, int directory, const char *name)
 
 	if (paces->count < PACES && tid != own_tid()) {
 		paces->list[paces->count].tid = tid;
-		paces->list[paces->count].messages = messages_of(rest, tid);
+		paces->list[paces->count].messages = talk_of(rest, tid).messages;
 		paces->list[paces->count++].ran = thrum__adapt_process_ran(rest->process, tid);
 	}
 }
@@ -271,6 +294,17 @@ static bool is_left(struct rest *rest)
 	return false;
 }
 
+/* Whether a timer may go on with it, as not all have come twice since. A time limit that changes is a time
+ * that is set; one that doesn't may be there only for a look at something else. */
+static bool may_be_due(const struct rest *rest, int64_t now)
+{
+	const struct thread *self = thrum__adapt_self;
+
+	return (self && self->limit >= 0 && self->limits[0] <= rest->at &&
+		       (now - self->limit_since < LOOK_TIMED || now - rest->at < LOOK_UNTIMED)) ||
+		thrum__adapt_timers_may_come(rest->at);
+}
+
 static bool look(struct rest *rest, struct paces all[PLACES], int64_t since)
 {
 	int64_t now = rough_time();
@@ -280,7 +314,7 @@ static bool look(struct rest *rest, struct paces all[PLACES], int64_t since)
 		return false;
 	if (rest->paces->fd != rest->fd + 1 || rest->paces->since != since)
 		begin(rest, since);
-	if (now < rest->paces->next)
+	if (now < rest->paces->next || may_be_due(rest, now))
 		return false;
 	rest->paces->next = now + AGAIN;
 	return is_left(rest);

@@ -23,6 +23,7 @@ static struct watch {
 	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
 	_Atomic uint32_t turn;        /* of that thread, */
 	_Atomic int64_t told_at;      /* and when */
+	_Atomic int64_t began;        /* when the descriptor was watched first; 0: it wasn't */
 	_Atomic uint32_t
 		told_room; /* after so many writes that fell short, it told that there is room */
 	/* When it was seen that it has data, of which no thread is told, and in which turn; its task. */
@@ -104,6 +105,8 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	uint32_t events = events_of(fd);
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
+	if (!atomic_load_explicit(&watch->began, memory_order_relaxed))
+		atomic_store_explicit(&watch->began, rough_time(), memory_order_relaxed);
 	raise_to(&fds_used, fd + 1);
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
@@ -151,6 +154,14 @@ unsigned thrum__adapt_watch_origins(void)
 	return origins;
 }
 
+static void forget(int fd)
+{
+	atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
+	atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
+	resolve_told(&watches[fd].task);
+	thrum__adapt_stopped_over(fd);
+}
+
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
 	struct place place = {CALLER, NULL};
@@ -168,7 +179,7 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 			thrum__adapt_twice_unwatched(fd);
 			if (events_of(fd) & EPOLLIN)
 				thrum__adapt_removed_epoll(fd, false, place);
-			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
+			forget(fd);
 		} else if (event)
 			note_watch(epoll, operation, fd, event, place);
 	} else if (fd >= FDS_MAX) {
@@ -190,11 +201,14 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
 
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
-		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
-		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
-		resolve_told(&watches[fd].task);
-		thrum__adapt_stopped_over((int)fd);
+		forget((int)fd);
+		atomic_store_explicit(&watches[fd].began, 0, memory_order_relaxed);
 	}
+}
+
+int64_t thrum__adapt_watch_began(int fd)
+{
+	return (unsigned)fd < FDS_MAX ? atomic_load(&watches[fd].began) : 0;
 }
 
 void thrum__adapt_watches_left(void)

@@ -13,6 +13,9 @@
  * With "fine" it takes, or sends, all. These are well, too, and end by themselves:
  *
  * edges worker	the rest is left until a worker has done with the first part
+ * edges busy	the same, and the worker got its work before the rest came
+ * edges late	a timer that comes once reads on
+ * edges limit	the end of a time limit of the loop does so
  * edges ticks	a timer reads on, a part each fifth time
  */
 #define _GNU_SOURCE
@@ -28,15 +31,22 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "patience.h"
 
 #define PART 1024
-#define TICKS 5  /* of 100 ms, after which another part is read */
-#define WORKS 12 /* naps of 250 ms */
+#define TICKS 5   /* of 100 ms, after which another part is read */
+#define WORKS 12  /* naps of 250 ms */
+#define LATE 3000 /* ms */
 
 static bool is_fine, is_child, is_once, is_removed, is_room, has_worker, has_ticks;
+static bool is_busy, is_late, has_limit;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
+static bool is_given;
+static int64_t due; /* when the rest is to be read, in ms; 0: not set */
 static size_t size = 3 * PART;
 static int set, uploads[2], visits[2], timer, done;
 static atomic_bool is_over;
@@ -167,11 +177,47 @@ static void *work(void *unused)
 {
 	uint64_t one = 1;
 
+	pthread_mutex_lock(&lock);
+	while (is_busy && !is_given)
+		pthread_cond_wait(&has_work, &lock);
+	pthread_mutex_unlock(&lock);
 	for (int i = 0; i < WORKS; i++)
 		usleep(250000);
 	if (write(done, &one, sizeof one) != sizeof one)
 		exit(1);
 	return unused;
+}
+
+static void give_work(void)
+{
+	pthread_mutex_lock(&lock);
+	is_given = true;
+	pthread_cond_signal(&has_work);
+	pthread_mutex_unlock(&lock);
+}
+
+/* The milliseconds until the rest is to be read. */
+static int left_of_time(void)
+{
+	struct timespec now;
+	int64_t left;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left = due - now.tv_sec * 1000 - now.tv_nsec / 1000000;
+	return due == 0 ? -1 : left < 0 ? 0 : (int)left;
+}
+
+/* The first part of a long message was read. */
+static void leave_rest(void)
+{
+	const struct itimerspec once = {{0, 0}, {LATE / 1000, 0}};
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (is_late)
+		timerfd_settime(timer, 0, &once, NULL);
+	if (has_limit)
+		due = now.tv_sec * 1000 + now.tv_nsec / 1000000 + LATE;
 }
 
 static void take_event(int fd, uint32_t events, int *open)
@@ -186,7 +232,7 @@ static void take_event(int fd, uint32_t events, int *open)
 			ticks++;
 		if (has_ticks && ticks % TICKS == 0)
 			take(uploads[0], open);
-		while (fd == done && take(uploads[0], open))
+		while ((fd == done || is_late) && take(uploads[0], open))
 			continue;
 		return;
 	}
@@ -195,7 +241,13 @@ static void take_event(int fd, uint32_t events, int *open)
 	do
 		is_more = take(fd, open);
 	while (is_fine && is_more);
-	if (has_worker && fd == uploads[0] && ++parts == 5)
+	parts += fd == uploads[0];
+	if (is_busy && parts == 1)
+		give_work();
+	if (fd != uploads[0] || parts != 5)
+		return;
+	leave_rest();
+	if (has_worker)
 		pthread_create(&worker, NULL, work, NULL);
 }
 
@@ -205,7 +257,8 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	struct epoll_event event;
 	uint32_t events;
-	int open = 2;
+	int open = 2, count;
+	pthread_t worker;
 
 	is_fine = argc > 2;
 	is_child = strcmp(name, "child") == 0;
@@ -214,8 +267,11 @@ int main(int argc, char **argv)
 	is_room = strcmp(name, "room") == 0;
 	has_worker = strcmp(name, "worker") == 0;
 	has_ticks = strcmp(name, "ticks") == 0;
+	is_busy = strcmp(name, "busy") == 0;
+	is_late = strcmp(name, "late") == 0;
+	has_limit = strcmp(name, "limit") == 0;
 	size = strcmp(name, "write") == 0 ? PART * PART : has_ticks ? 8 * PART : is_room ? 2 : size;
-	end_after(is_fine || has_worker || has_ticks ? 60 : 3);
+	end_after(is_fine || has_worker || has_ticks || is_busy || is_late || has_limit ? 60 : 3);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, uploads) ||
 		socketpair(AF_UNIX, SOCK_STREAM, 0, visits))
 		return 1;
@@ -232,12 +288,18 @@ int main(int argc, char **argv)
 	watch(uploads[0], EPOLLIN | events);
 	watch(visits[0], EPOLLIN | events);
 	watch(done, EPOLLIN);
-	if (is_child || has_ticks) {
+	if (is_child || has_ticks)
 		timerfd_settime(timer, 0, &every, NULL);
-		watch(timer, EPOLLIN);
+	watch(timer, EPOLLIN);
+	if (is_busy)
+		pthread_create(&worker, NULL, work, NULL);
+	while (open > 0 && (count = epoll_wait(set, &event, 1, left_of_time())) >= 0) {
+		if (count == 1)
+			take_event(event.data.fd, event.events, &open);
+		if (due != 0 && left_of_time() <= 0)
+			for (due = 0; take(uploads[0], &open);)
+				continue;
 	}
-	while (open > 0 && epoll_wait(set, &event, 1, -1) == 1)
-		take_event(event.data.fd, event.events, &open);
 	puts("done");
 	return 0;
 }
