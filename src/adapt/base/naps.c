@@ -9,7 +9,8 @@
 #include "port/port.h"
 
 #define ROUNDS 3          /* so many looks have to see it nap, */
-#define LASTING 500000000 /* for so many ns */
+#define LASTING 500000000 /* for so many ns, */
+#define NAPS 12           /* in which it ran so often: one that counts down does so less often */
 
 bool thrum__adapt_is_nap(const struct process_call *call)
 {
@@ -55,9 +56,13 @@ void thrum__adapt_naps_see(struct naps *naps, pid_t process, uint32_t tid, bool 
 	}
 	ran = thrum__adapt_process_ran(process, tid);
 	if (!is_known)
-		*napper = (struct napper){.tid = tid, .since = rough_time()};
+		*napper = (struct napper){.tid = tid,
+			.turns = thrum__adapt_process_turns(process, tid),
+			.since = rough_time()};
 	if (ran != napper->ran)
 		napper->rounds++;
+	if (!napper->goes_on)
+		napper->goes_on = thrum__adapt_process_turns(process, tid) >= napper->turns + NAPS;
 	napper->ran = ran;
 	napper->is_awake = runs;
 }
@@ -84,7 +89,7 @@ bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,
 {
 	for (unsigned i = 0; naps && i < NAPPERS; i++)
 		if (naps->list[i].tid == tid)
-			return naps->list[i].rounds >= ROUNDS &&
+			return naps->list[i].rounds >= ROUNDS && naps->list[i].goes_on &&
 				rough_time() - naps->list[i].since >= LASTING &&
 				(!call || thrum__adapt_is_nap(call));
 	return false;

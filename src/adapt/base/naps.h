@@ -2,7 +2,7 @@
 /*
  * naps.c: threads that only sleep for a time, again and again: one that shows how far the work is, or asks
  * from time to time whether it should end. Another thread that waits looks at them during its wait: one
- * that has gone round several times since then, for some time, won't end the wait. As base/process.h.
+ * that has gone round often since then, for some time, won't end the wait. As base/process.h.
  */
 #ifndef ADAPT_NAPS_H
 #define ADAPT_NAPS_H
@@ -16,11 +16,12 @@
 /* These threads were seen by the looks of one wait. All bytes are 0 when the wait begins. */
 struct naps {
 	struct napper {
-		uint32_t tid;    /* 0: it is free */
-		uint32_t rounds; /* looks before which it ran, and that saw only naps */
-		bool is_awake;   /* it ran at the last look; twice in a row, it may work */
-		uint64_t ran;
-		int64_t since; /* when it was seen first */
+		uint32_t tid;        /* 0: it is free */
+		uint32_t rounds;     /* looks before which it ran, and that saw only naps */
+		bool is_awake;       /* it ran at the last look; twice in a row, it may work */
+		bool goes_on;        /* it has run often since it was seen first */
+		uint64_t ran, turns; /* turns: on a processor, when it was seen first */
+		int64_t since;       /* when that was */
 	} list[NAPPERS];
 };
 

@@ -216,6 +216,18 @@ uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 	return sum | 1;
 }
 
+uint64_t thrum__adapt_process_turns(pid_t process, uint32_t tid)
+{
+	char text[PROCESS_TEXT], name[48];
+	const char *turns;
+
+	thrum__adapt_thread_file(name, tid, "/schedstat");
+	if (thrum__adapt_process_read(process, name, text) == 0)
+		return 0;
+	turns = strrchr(text, ' ');
+	return turns ? strtoull(turns, NULL, 10) : 0;
+}
+
 bool thrum__adapt_call_is_poll(const struct process_call *call)
 {
 #ifdef SYS_poll

@@ -72,6 +72,8 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 
 /* Differs once the thread has run, the main one if tid is 0; 0: that can't be seen. */
 uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid);
+/* How often the thread has had a processor so far; 0: that can't be seen. */
+uint64_t thrum__adapt_process_turns(pid_t process, uint32_t tid);
 
 /* Whether it is a call of this sort. Machines that lack the older ones do the same by the newer ones. */
 bool thrum__adapt_call_is_poll(const struct process_call *);
