@@ -9,8 +9,10 @@
 #include "port/port.h"
 
 #define ROUNDS 3          /* so many looks have to see it nap, */
-#define LASTING 500000000 /* for so many ns, */
-#define NAPS 12           /* in which it ran so often: one that counts down does so less often */
+#define LASTING 500000000 /* for so many ns */
+/* One that counts down naps for longer, and seldom so often. */
+#define SHORT 300000000 /* ns of a nap, with its work, */
+#define NAPS 12         /* or so many naps */
 
 bool thrum__adapt_is_nap(const struct process_call *call)
 {
@@ -61,8 +63,7 @@ void thrum__adapt_naps_see(struct naps *naps, pid_t process, uint32_t tid, bool 
 			.since = rough_time()};
 	if (ran != napper->ran)
 		napper->rounds++;
-	if (!napper->goes_on)
-		napper->goes_on = thrum__adapt_process_turns(process, tid) >= napper->turns + NAPS;
+	napper->naps = thrum__adapt_process_turns(process, tid) - napper->turns;
 	napper->ran = ran;
 	napper->is_awake = runs;
 }
@@ -87,10 +88,15 @@ void thrum__adapt_naps_note(struct naps *naps)
 bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,
 	const struct process_call *call)
 {
-	for (unsigned i = 0; naps && i < NAPPERS; i++)
-		if (naps->list[i].tid == tid)
-			return naps->list[i].rounds >= ROUNDS && naps->list[i].goes_on &&
-				rough_time() - naps->list[i].since >= LASTING &&
+	for (unsigned i = 0; naps && i < NAPPERS; i++) {
+		const struct napper *napper = &naps->list[i];
+		int64_t time = rough_time() - napper->since;
+
+		if (napper->tid == tid)
+			return napper->rounds >= ROUNDS && time >= LASTING &&
+				(napper->naps >= NAPS ||
+					napper->naps >= (uint64_t)(time / SHORT)) &&
 				(!call || thrum__adapt_is_nap(call));
+	}
 	return false;
 }

@@ -16,12 +16,13 @@
 /* These threads were seen by the looks of one wait. All bytes are 0 when the wait begins. */
 struct naps {
 	struct napper {
-		uint32_t tid;        /* 0: it is free */
-		uint32_t rounds;     /* looks before which it ran, and that saw only naps */
-		bool is_awake;       /* it ran at the last look; twice in a row, it may work */
-		bool goes_on;        /* it has run often since it was seen first */
-		uint64_t ran, turns; /* turns: on a processor, when it was seen first */
-		int64_t since;       /* when that was */
+		uint32_t tid;    /* 0: it is free */
+		uint32_t rounds; /* looks before which it ran, and that saw only naps */
+		bool is_awake;   /* it ran at the last look; twice in a row, it may work */
+		uint64_t ran;
+		uint64_t turns; /* how often it had a processor before it was seen first, */
+		uint64_t naps;  /* and since then */
+		int64_t since;  /* when that was */
 	} list[NAPPERS];
 };
 

@@ -294,15 +294,27 @@ static bool is_left(struct rest *rest)
 	return false;
 }
 
-/* Whether a timer may go on with it, as not all have come twice since. A time limit that changes is a time
- * that is set; one that doesn't may be there only for a look at something else. */
+/* Whether the loop's time limit, which hasn't come twice since, may let it go on with that. A limit that
+ * changes is a time that is set. One that doesn't may be there only for a look at something else; and it
+ * never comes while others keep the loop busy. */
+static bool may_limit_come(const struct thread *self, const struct rest *rest, int64_t now)
+{
+	int64_t age = now - rest->at;
+
+	if (self->limit < 0 || self->limits[0] > rest->at)
+		return false;
+	if (now - self->limit_since < LOOK_TIMED)
+		return true;
+	return self->limits[1] <= rest->at ? age < self->limit * INT64_C(2000000)
+					   : age < LOOK_UNTIMED;
+}
+
+/* Whether a timer may go on with it, as not all have come twice since. */
 static bool may_be_due(const struct rest *rest, int64_t now)
 {
 	const struct thread *self = thrum__adapt_self;
 
-	return (self && self->limit >= 0 && self->limits[0] <= rest->at &&
-		       (now - self->limit_since < LOOK_TIMED || now - rest->at < LOOK_UNTIMED)) ||
-		thrum__adapt_timers_may_come(rest->at);
+	return (self && may_limit_come(self, rest, now)) || thrum__adapt_timers_may_come(rest->at);
 }
 
 static bool look(struct rest *rest, struct paces all[PLACES], int64_t since)
