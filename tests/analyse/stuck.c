@@ -1052,6 +1052,36 @@ static void reader_goes_home(void **state)
 	finish();
 }
 
+/* A watch gives a thread its first job and ends, as the thread is to watch the connection. Another connection
+ * may bring the next job, if there is one. */
+static void tell_first_job(bool is_only)
+{
+	begin();
+	story_tell("0" MS "create 1 2 thread\n0" MS "label 2 \"worker\n0" MS "@1 switch 2\n");
+	story_tell("0" MS "create 2 3 condition\n0" MS "label 3 \"jobs\n");
+	for (int i = 0; i < (is_only ? 1 : 2); i++)
+		story_tell("1" MS "create 1 %d handle\n1" MS "label %d \"watch on_line\n", 10 + i,
+			10 + i);
+	story_tell("2" MS "@1 wait 2 3\n2" MS "@1 suspend \"blocked\n");
+	story_tell(
+		"9" MS "switch 10\n9" MS "signal 10 3 =1\n9" MS "switch 1\n9" MS "resolve 1 10\n");
+	story_tell("10" MS "@1 resume \"blocked\n10" MS "@1 read 2 3\n");
+	story_tell("300" MS "@1 wait 2 3\n300" MS "@1 suspend \"blocked\n");
+	if (!is_only)
+		story_tell("980" MS "switch 11\n981" MS "switch 1\n");
+	story_tell("990" MS "counter =1 \"beat\n");
+}
+
+static void first_job_of_several(void **state)
+{
+	tell_first_job(true);
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_SERVER_ENDED)->task, task(10));
+	finish();
+	tell_first_job(false);
+	expect_none();
+}
+
 /* ---- Messages and silence -------------------------------------------------------------------- */
 
 /* A client sends questions to another loop, which answers them. The last one is lost. */
@@ -1328,6 +1358,7 @@ int main(void)
 		cmocka_unit_test(loop_has_nothing_left_beside_a_thread),
 		cmocka_unit_test(too_soon_to_judge),
 		cmocka_unit_test(reader_goes_home),
+		cmocka_unit_test(first_job_of_several),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(loop_within_a_run),
 		cmocka_unit_test(a_stream_is_read_no_more),

@@ -224,15 +224,20 @@ static bool is_deserted(struct thrum__search *search, const struct thrum__why_pa
 		search->model->end - found.last >= WAIT_MIN;
 }
 
-/* Whether some of those that served an object have peers that ended, too: such tasks follow one another. */
+/* Whether some of those that served an object have peers that ended, too: such tasks follow one another. Or
+ * they did so before a wait began, and have peers that may do it next. */
 static bool are_replaced(const struct thrum__search *search,
-	const struct thrum__why_servers *servers)
+	const struct thrum__why_servers *servers, int64_t since)
 {
 	for (unsigned i = 0; i < servers->count; i++) {
 		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
 			servers->task[i]);
 
-		if (peer && peer->ended > 1)
+		if (peer &&
+			(peer->ended > 1 ||
+				(peer->pending > 0 &&
+					THRUM__EDGE(search->model, servers->edge[i], time) <
+						since)))
 			return true;
 	}
 	return false;
@@ -289,7 +294,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
 		thrum__why_is_recent(model, last_end_of(model, &servers)))
 		return THRUM__EVIDENCE_NONE;
-	if (!search->is_dead && are_replaced(search, &servers))
+	if (!search->is_dead && are_replaced(search, &servers, last->wait.since))
 		return THRUM__EVIDENCE_NONE;
 	/* A worker without a job hangs since others do, once those that gave it jobs are done. */
 	if (search->is_dead && is_idle_worker(search, path) && !is_awaited)
