@@ -74,7 +74,7 @@ static void run_part(struct job *job)
 
 static void run_whole(struct job *job)
 {
-	pause_ms(broken ? 100 : 0);
+	pause_ms(broken ? 500 : 0);
 	pool_submit(job->part);
 	pool_wait(job->part);
 }

@@ -43,10 +43,11 @@ static gpointer take_other(gpointer data)
 
 static gboolean take_both(gpointer data)
 {
-	GThread *thread = g_thread_new("other", take_other, NULL);
+	GThread *thread;
 
 	(void)data;
 	g_mutex_lock(&first);
+	thread = g_thread_new("other", take_other, NULL);
 	while (!is_fine && !g_atomic_int_get(&has_second))
 		g_usleep(1000);
 	g_mutex_lock(&second);
