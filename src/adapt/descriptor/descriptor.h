@@ -238,7 +238,7 @@ uint64_t thrum__adapt_tokens_key(int fd);
  * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
  */
 
-/* How many messages the process has sent and received so, and the descriptor of the latest, + 1. */
+/* Roughly how many messages the process has sent and received so; and the descriptor of the latest, + 1. */
 extern struct thrum__adapt_talk {
 	_Atomic uint32_t messages;
 	_Atomic int by;

@@ -365,13 +365,20 @@ static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
 
 struct thrum__adapt_talk thrum__adapt_talk;
 
+/* Threads at once may count one for two: those who look want to know only whether any came. */
+static void count_one(_Atomic uint32_t *messages)
+{
+	atomic_store_explicit(messages, atomic_load_explicit(messages, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
+
 static void note_message(int fd)
 {
-	atomic_fetch_add_explicit(&thrum__adapt_talk.messages, 1, memory_order_relaxed);
+	count_one(&thrum__adapt_talk.messages);
 	atomic_store_explicit(&thrum__adapt_talk.by, fd + 1, memory_order_relaxed);
 	if (!thrum__adapt_self)
 		return;
-	atomic_fetch_add_explicit(&thrum__adapt_self->messages, 1, memory_order_relaxed);
+	count_one(&thrum__adapt_self->messages);
 	atomic_store_explicit(&thrum__adapt_self->talks_by, fd + 1, memory_order_relaxed);
 }
 
