@@ -47,7 +47,7 @@ void thrum__adapt_naps_see(struct naps *naps, pid_t process, uint32_t tid, bool 
 {
 	struct napper *napper = napper_of(naps, tid);
 	bool is_known = napper && napper->tid == tid;
-	uint64_t ran;
+	uint64_t turns;
 
 	if (!napper)
 		return;
@@ -56,15 +56,12 @@ void thrum__adapt_naps_see(struct naps *naps, pid_t process, uint32_t tid, bool 
 			napper->tid = 0;
 		return;
 	}
-	ran = thrum__adapt_process_ran(process, tid);
+	turns = thrum__adapt_process_turns(process, tid);
 	if (!is_known)
-		*napper = (struct napper){.tid = tid,
-			.turns = thrum__adapt_process_turns(process, tid),
-			.since = rough_time()};
-	if (ran != napper->ran)
+		*napper = (struct napper){.tid = tid, .first = turns, .since = rough_time()};
+	if (turns != napper->turns)
 		napper->rounds++;
-	napper->naps = thrum__adapt_process_turns(process, tid) - napper->turns;
-	napper->ran = ran;
+	napper->turns = turns;
 	napper->is_awake = runs;
 }
 
@@ -91,11 +88,11 @@ bool thrum__adapt_naps_goes_round(const struct naps *naps, uint32_t tid,
 	for (unsigned i = 0; naps && i < NAPPERS; i++) {
 		const struct napper *napper = &naps->list[i];
 		int64_t time = rough_time() - napper->since;
+		uint64_t count = napper->turns - napper->first;
 
 		if (napper->tid == tid)
 			return napper->rounds >= ROUNDS && time >= LASTING &&
-				(napper->naps >= NAPS ||
-					napper->naps >= (uint64_t)(time / SHORT)) &&
+				(count >= NAPS || count >= (uint64_t)(time / SHORT)) &&
 				(!call || thrum__adapt_is_nap(call));
 	}
 	return false;

@@ -19,10 +19,9 @@ struct naps {
 		uint32_t tid;    /* 0: it is free */
 		uint32_t rounds; /* looks before which it ran, and that saw only naps */
 		bool is_awake;   /* it ran at the last look; twice in a row, it may work */
-		uint64_t ran;
-		uint64_t turns; /* how often it had a processor before it was seen first, */
-		uint64_t naps;  /* and since then */
-		int64_t since;  /* when that was */
+		uint64_t first;  /* how often it had a processor when it was seen first, */
+		uint64_t turns;  /* and last */
+		int64_t since;   /* when it was seen first */
 	} list[NAPPERS];
 };
 

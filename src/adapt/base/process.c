@@ -203,13 +203,21 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 	return true;
 }
 
+/* Reads how long and how often a thread had a processor. Returns false if that can't be seen. */
+static bool read_schedule(pid_t process, uint32_t tid, char text[PROCESS_TEXT])
+{
+	char name[48];
+
+	return thrum__adapt_process_read(process, thrum__adapt_thread_file(name, tid, "/schedstat"),
+		       text) != 0;
+}
+
 uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 {
-	char text[PROCESS_TEXT], name[48];
+	char text[PROCESS_TEXT];
 	uint64_t sum = 1;
 
-	thrum__adapt_thread_file(name, tid, "/schedstat");
-	if (thrum__adapt_process_read(process, name, text) == 0)
+	if (!read_schedule(process, tid, text))
 		return 0;
 	for (const char *at = text; *at; at++)
 		sum = (sum ^ (unsigned char)*at) * UINT64_C(0x9e3779b97f4a7c15);
@@ -218,13 +226,9 @@ uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
 
 uint64_t thrum__adapt_process_turns(pid_t process, uint32_t tid)
 {
-	char text[PROCESS_TEXT], name[48];
-	const char *turns;
+	char text[PROCESS_TEXT];
+	const char *turns = read_schedule(process, tid, text) ? strrchr(text, ' ') : NULL;
 
-	thrum__adapt_thread_file(name, tid, "/schedstat");
-	if (thrum__adapt_process_read(process, name, text) == 0)
-		return 0;
-	turns = strrchr(text, ' ');
 	return turns ? strtoull(turns, NULL, 10) : 0;
 }
 

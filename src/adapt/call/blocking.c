@@ -289,13 +289,13 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed)) &&
 		is_socket(fd))
 		thrum__adapt_edge_read(fd);
-	if (result > 0)
-		thrum__adapt_user_got(fd);
 	if (is_socket(fd) && result > 0) {
 		thrum__adapt_reader_note(fd, caller);
 		thrum__adapt_user_note(fd);
 		if (!is_noted)
 			thrum__adapt_socket_receive(fd);
+	} else if (result > 0) {
+		thrum__adapt_user_got(fd);
 	}
 	hear_news(thrum__adapt_self);
 	return result;

@@ -70,6 +70,14 @@ struct noted *thrum__adapt_uv_next_noted(struct noted_all *noted, int *i, int ep
 	return NULL;
 }
 
+void thrum__adapt_uv_each_noted(struct noted_all *noted, int epoll, void (*look_at)(struct noted *))
+{
+	struct noted *one;
+
+	for (int i = 0; (one = thrum__adapt_uv_next_noted(noted, &i, epoll)) != NULL;)
+		look_at(one);
+}
+
 /* ---- The rest of a loop ------------------------------------------------------------------------ */
 
 /* A walk through a loop's handles. */

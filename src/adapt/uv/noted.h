@@ -38,6 +38,8 @@ void thrum__adapt_uv_unnote(struct noted *);
 void thrum__adapt_uv_forget(struct noted_all *, const void *handle);
 /* The next entry from number *i on of this loop in this process, or NULL. Sets *i to the one behind it. */
 struct noted *thrum__adapt_uv_next_noted(struct noted_all *, int *i, int epoll);
+/* Calls a function for each entry of this loop in this process. It may forget the entry. */
+void thrum__adapt_uv_each_noted(struct noted_all *, int epoll, void (*look_at)(struct noted *));
 
 /* The rest of a loop in which something has been missing for some time. */
 struct uv_rest {

@@ -135,7 +135,6 @@ void thrum__adapt_uv_look_at_spawned(const uv_loop_t *loop)
 {
 	static __thread int64_t latest __attribute__((tls_model("initial-exec")));
 	int error = errno, before;
-	struct noted *one;
 
 	if (LIKELY(atomic_load_explicit(&spawned.used, memory_order_relaxed) == 0) ||
 		rough_time() - latest < PAUSE)
@@ -143,8 +142,7 @@ void thrum__adapt_uv_look_at_spawned(const uv_loop_t *loop)
 	latest = rough_time();
 	/* The thread must not be cancelled while files are open. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	for (int i = 0; (one = thrum__adapt_uv_next_noted(&spawned, &i, loop->backend_fd)) != NULL;)
-		look_at(one);
+	thrum__adapt_uv_each_noted(&spawned, loop->backend_fd, look_at);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 }

@@ -269,10 +269,7 @@ static void look_at(struct noted *one)
 
 static thrum_task look(int epoll, bool is_waiting)
 {
-	struct noted *one;
-
 	(void)is_waiting;
-	for (int i = 0; (one = thrum__adapt_uv_next_noted(&stopped, &i, epoll)) != NULL;)
-		look_at(one);
+	thrum__adapt_uv_each_noted(&stopped, epoll, look_at);
 	return THRUM_TASK_NONE;
 }

@@ -84,10 +84,7 @@ static void look_at(struct noted *one)
 
 static thrum_task look(int epoll, bool is_waiting)
 {
-	struct noted *one;
-
-	for (int i = 0;
-		is_waiting && (one = thrum__adapt_uv_next_noted(&unread, &i, epoll)) != NULL;)
-		look_at(one);
+	if (is_waiting)
+		thrum__adapt_uv_each_noted(&unread, epoll, look_at);
 	return THRUM_TASK_NONE;
 }

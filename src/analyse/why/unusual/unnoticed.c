@@ -109,14 +109,11 @@ static uint32_t unnoticed_end(struct thrum__search *search, uint32_t leaf)
 	end = THRUM__TASK(model, source, end);
 	if (thrum__why_is_recent(model, end) || has_made(search, leaf, wait))
 		return THRUM__NONE;
-	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
-		if (!thrum__why_spend(search, 1))
+	THRUM__EACH_TASK (model, task)
+		if (!thrum__why_spend(search, 1) ||
+			(thrum__why_is_alike(search, leaf, task) &&
+				!add_waits_of(search, task, wait, &others)))
 			return THRUM__NONE;
-		if (thrum__model_has_row(&model->tasks, task) &&
-			thrum__why_is_alike(search, leaf, task) &&
-			!add_waits_of(search, task, wait, &others))
-			return THRUM__NONE;
-	}
 	return others.went_on >= OTHERS_MIN &&
 			thrum__base_time_between(end, model->end) / LATE_TIMES > others.longest
 		? source
