@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analyse/thread.h"
-#include "base/text.h"
 #include "base/time.h"
+#include "words/sentence.h"
 #include "words/steps.h"
 #include "words/words.h"
 
@@ -18,9 +18,7 @@ struct filling {
 	const struct thrum__model *model;
 	const struct thrum__finding *finding;
 	const struct thrum__step *step;
-	struct thrum__base_text text;
-	struct thrum__words_mention *mentions;
-	unsigned mention_count;
+	struct thrum__words_sentence sentence;
 	bool is_cause; /* after the finding's sentence: names of tasks stand in quotes */
 };
 
@@ -28,15 +26,14 @@ static void put_task(struct filling *f, uint32_t task)
 {
 	char words[NAME_ROOM];
 	size_t size = thrum__words_task(f->model, task, words, sizeof words);
+	size_t from;
 
 	size = size < sizeof words ? size : sizeof words - 1;
-	thrum__base_text_put(&f->text, f->is_cause ? "“" : "");
-	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX &&
-		f->text.size + size < f->text.room && thrum__model_has_row(&f->model->tasks, task))
-		f->mentions[f->mention_count++] =
-			(struct thrum__words_mention){(uint32_t)f->text.size, (uint32_t)size, task};
-	thrum__base_text_bytes(&f->text, words, size);
-	thrum__base_text_put(&f->text, f->is_cause ? "”" : "");
+	thrum__words_put(&f->sentence, f->is_cause ? "“" : "");
+	from = f->sentence.text.size;
+	thrum__base_text_bytes(&f->sentence.text, words, size);
+	thrum__words_mention(&f->sentence, f->model, from, task);
+	thrum__words_put(&f->sentence, f->is_cause ? "”" : "");
 }
 
 /* Puts a task, with its process if that is another one than that of `beside`. */
@@ -50,9 +47,9 @@ static void put_beside(struct filling *f, uint32_t task, uint32_t beside)
 	if (!*process || !thrum__model_has_row(&model->tasks, beside) ||
 		strcmp(process, thrum__model_process(model, beside)) == 0)
 		return;
-	thrum__base_text_put(&f->text, " (");
-	thrum__base_text_put(&f->text, process);
-	thrum__base_text_put(&f->text, ")");
+	thrum__words_put(&f->sentence, " (");
+	thrum__words_put(&f->sentence, process);
+	thrum__words_put(&f->sentence, ")");
 }
 
 /* Puts the step's task. */
@@ -63,23 +60,14 @@ static void put_own(struct filling *f)
 	if (!f->is_cause)
 		put_task(f, task);
 	else if (task == victim)
-		thrum__base_text_put(&f->text, "it");
+		thrum__words_put(&f->sentence, "it");
 	else
 		put_beside(f, task, victim);
 }
 
 static void put_duration(struct filling *f, int64_t ns)
 {
-	char words[64];
-
-	thrum__base_text_bytes(&f->text, words, thrum__words_duration(ns, 3, words, sizeof words));
-}
-
-static void put_number(struct filling *f, uint64_t number)
-{
-	char words[THRUM__NUMBER_ROOM];
-
-	thrum__base_text_bytes(&f->text, words, thrum__words_number(number, words));
+	thrum__words_put_duration(&f->sentence, ns, 3);
 }
 
 static void put_failure(struct filling *f)
@@ -90,7 +78,7 @@ static void put_failure(struct filling *f)
 	if (thrum__model_has_row(&f->model->tasks, f->step->task))
 		reason = thrum__model_string(f->model,
 			THRUM__TASK(f->model, f->step->task, failure), NULL);
-	thrum__base_text_bytes(&f->text, words,
+	thrum__base_text_bytes(&f->sentence.text, words,
 		(size_t)snprintf(words, sizeof words, *reason ? "“%.150s”" : "no reason is given",
 			reason));
 }
@@ -104,7 +92,7 @@ static void put_log(struct filling *f)
 
 	if (thrum__model_has_row(&model->notes, note))
 		line = thrum__model_string(model, THRUM__NOTE(model, note, text), NULL);
-	thrum__base_text_bytes(&f->text, words,
+	thrum__base_text_bytes(&f->sentence.text, words,
 		(size_t)snprintf(words, sizeof words, "%.150s", line));
 }
 
@@ -139,12 +127,12 @@ static void put_mark(struct filling *f, char mark)
 	case 'u': put_duration(f, finding->usual); break;
 	case 'm': put_duration(f, finding->longest); break;
 	case 'd': put_duration(f, thrum__base_time_between(step->time, step->until)); break;
-	case 'x': put_number(f, step->more); break;
-	case 'n': put_number(f, finding->count); break;
-	case 'a': put_number(f, finding->alike); break;
+	case 'x': thrum__words_put_number(&f->sentence, step->more); break;
+	case 'n': thrum__words_put_number(&f->sentence, finding->count); break;
+	case 'a': thrum__words_put_number(&f->sentence, finding->alike); break;
 	case 'g': put_log(f); break;
-	case 'p': put_number(f, finding->peers); break;
-	case 'i': put_number(f, before + 1); break;
+	case 'p': thrum__words_put_number(&f->sentence, finding->peers); break;
+	case 'i': thrum__words_put_number(&f->sentence, before + 1); break;
 	default: put_failure(f);
 	}
 }
@@ -165,11 +153,11 @@ static size_t fill_text(struct filling *f, const char *text)
 		} else if (size == 0) {
 			text++;
 		} else {
-			thrum__base_text_bytes(&f->text, text, size);
+			thrum__base_text_bytes(&f->sentence.text, text, size);
 			text += size;
 		}
 	}
-	return f->text.size;
+	return f->sentence.text.size;
 }
 
 /* Says of the cause, if it is a task that runs at the end, whether its thread works. */
@@ -183,15 +171,15 @@ static void put_thread(struct filling *f, const char *before, const char *after)
 
 	if (state == THRUM__THREAD_UNKNOWN)
 		return;
-	thrum__base_text_put(&f->text, before);
+	thrum__words_put(&f->sentence, before);
 	if (state == THRUM__THREAD_BUSY) {
-		thrum__base_text_put(&f->text, "ts thread is busy on a CPU until the end");
+		thrum__words_put(&f->sentence, "ts thread is busy on a CPU until the end");
 	} else {
-		thrum__base_text_put(&f->text, "ts thread is blocked in the kernel for ");
+		thrum__words_put(&f->sentence, "ts thread is blocked in the kernel for ");
 		put_duration(f, thrum__base_time_between(since, f->model->end));
-		thrum__base_text_put(&f->text, ", until the end");
+		thrum__words_put(&f->sentence, ", until the end");
 	}
-	thrum__base_text_put(&f->text, after);
+	thrum__words_put(&f->sentence, after);
 }
 
 /* ---- Findings and steps -------------------------------------------------------------------- */
@@ -199,8 +187,7 @@ static void put_thread(struct filling *f, const char *before, const char *after)
 static size_t fill_step(const struct thrum__model *model, const struct thrum__finding *finding,
 	unsigned i, const char *text, char *to, size_t size)
 {
-	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
-		0};
+	struct filling f = {model, finding, &finding->steps[i], thrum__words_begin(to, size, NULL)};
 
 	return fill_text(&f, text);
 }
@@ -225,7 +212,7 @@ static size_t fill_about(const struct thrum__model *model, const struct thrum__f
 	uint32_t task, const char *text, char *to, size_t size)
 {
 	struct thrum__step about = {.task = task, .other = second_of(finding), .edge = THRUM__NONE};
-	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
+	struct filling f = {model, finding, &about, thrum__words_begin(to, size, NULL)};
 
 	return fill_text(&f, text);
 }
@@ -261,7 +248,7 @@ size_t thrum__words_finding_cause(const struct thrum__model *model,
 {
 	const char *sentence = thrum__words_step_text(finding, 0)->sentence,
 		   *end = strstr(sentence, ". ");
-	struct filling f = {model, finding, finding->steps, thrum__base_text_in(to, size), NULL, 0,
+	struct filling f = {model, finding, finding->steps, thrum__words_begin(to, size, NULL),
 		.is_cause = true};
 	char clause[200];
 
@@ -276,25 +263,24 @@ size_t thrum__words_finding_cause(const struct thrum__model *model,
 
 size_t thrum__words_finding_more(const struct thrum__finding *finding, char *to, size_t size)
 {
-	struct filling f = {.finding = finding, .text = thrum__base_text_in(to, size)};
+	struct thrum__words_sentence s = thrum__words_begin(to, size, NULL);
 	uint32_t alike = finding->class == THRUM__FINDING_CONTENDED ? 0 : finding->alike;
 	uint32_t behind = finding->behind > alike ? finding->behind - alike : 0;
 
 	if (finding->behind > 0 && behind == 0) {
-		put_number(&f, alike);
-		thrum__base_text_put(&f.text,
-			alike == 1 ? " like it hangs, too" : " like it hang, too");
+		thrum__words_put_number(&s, alike);
+		thrum__words_put(&s, alike == 1 ? " like it hangs, too" : " like it hang, too");
 	} else if (behind > 0) {
-		put_number(&f, behind);
-		thrum__base_text_put(&f.text,
+		thrum__words_put_number(&s, behind);
+		thrum__words_put(&s,
 			behind == 1 ? " more hangs behind it" : " more hang behind it");
 		if (alike > 0) {
-			thrum__base_text_put(&f.text, " or ");
-			put_number(&f, alike);
-			thrum__base_text_put(&f.text, " like it");
+			thrum__words_put(&s, " or ");
+			thrum__words_put_number(&s, alike);
+			thrum__words_put(&s, " like it");
 		}
 	}
-	return f.text.size;
+	return s.text.size;
 }
 
 size_t thrum__words_finding_title(const struct thrum__model *model,
@@ -323,23 +309,22 @@ size_t thrum__words_step_title(const struct thrum__model *model,
 size_t thrum__words_step_line(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
-	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
-		0};
+	struct filling f = {model, finding, &finding->steps[i], thrum__words_begin(to, size, NULL)};
 
 	fill_text(&f, thrum__words_step_text(finding, i)->line);
 	put_thread(&f, "; i", "");
-	return f.text.size;
+	return f.sentence.text.size;
 }
 
 size_t thrum__words_step_sentence(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
-	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
-		mentions, 0};
+	struct filling f = {model, finding, &finding->steps[i],
+		thrum__words_begin(to, size, mentions)};
 
 	fill_text(&f, thrum__words_step_text(finding, i)->sentence);
 	put_thread(&f, " I", ".");
-	*count = f.mention_count;
-	return f.text.size;
+	*count = f.sentence.count;
+	return f.sentence.text.size;
 }

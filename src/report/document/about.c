@@ -77,14 +77,6 @@ void thrum__document_about_moment(struct thrum__document_about *a, int64_t time)
 	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, time);
 }
 
-void thrum__document_about_percent(struct thrum__document_about *a, double share)
-{
-	char words[32];
-
-	thrum__words_percent(share, words, sizeof words);
-	thrum__document_write_text(&a->w, words);
-}
-
 void thrum__document_write_since(struct thrum__document_writer *w,
 	const struct thrum__story_where *where)
 {
@@ -132,7 +124,7 @@ static void write_queue(struct thrum__document_about *a, uint32_t queue)
 
 	thrum__bands_queue_numbers(a->bands, queue, a->time.from[0], a->time.to[0], &numbers);
 	thrum__document_write_text(&a->w, ". That is held ");
-	thrum__document_about_percent(a, numbers.held);
+	thrum__document_write_percent(&a->w, numbers.held);
 	thrum__document_write_text(&a->w, " of the time; ");
 	thrum__words_decimal(numbers.waiting, numbers.waiting < 10, words, sizeof words);
 	thrum__document_write_text(&a->w, words);
@@ -151,7 +143,7 @@ void thrum__document_about_part(struct thrum__document_about *a, uint32_t group,
 		part->kind == THRUM__WHERE_RUNS           ? " runs for "
 			: part->kind == THRUM__WHERE_BUSY ? " is ready for "
 							  : " spends ");
-	thrum__document_about_percent(a, part->share);
+	thrum__document_write_percent(&a->w, part->share);
 	switch (part->kind) {
 	case THRUM__WHERE_RUNS: thrum__document_write_text(&a->w, " of its time"); return;
 	case THRUM__WHERE_BUSY:

@@ -16,12 +16,11 @@ struct thrum__document_about {
 /* Begins a line. */
 void thrum__document_about_line(struct thrum__document_about *);
 
-/* Write a group or a task as a link to it; a duration of two digits; a share; a moment, as precise as
- * tells apart a thousandth of the time. */
+/* Write a group or a task as a link to it; a duration of two digits; a moment, as precise as tells
+ * apart a thousandth of the time. */
 void thrum__document_about_group(struct thrum__document_about *, uint32_t group);
 void thrum__document_about_task(struct thrum__document_about *, uint32_t task);
 void thrum__document_about_duration(struct thrum__document_about *, int64_t ns);
-void thrum__document_about_percent(struct thrum__document_about *, double share);
 void thrum__document_about_moment(struct thrum__document_about *, int64_t time);
 
 /* Writes how many of a group failed: "65 of 5,561"; of the whole trace, as a link to these tasks. */

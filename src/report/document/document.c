@@ -233,6 +233,14 @@ void thrum__document_write_duration(struct thrum__document_writer *w, int64_t ns
 	thrum__document_write_bytes(w, words, thrum__words_duration(ns, 4, words, sizeof words));
 }
 
+void thrum__document_write_percent(struct thrum__document_writer *w, double share)
+{
+	char words[32];
+
+	thrum__words_percent(share, words, sizeof words);
+	thrum__document_write_text(w, words);
+}
+
 void thrum__document_write_number(struct thrum__document_writer *w, uint64_t number)
 {
 	char words[THRUM__NUMBER_ROOM];

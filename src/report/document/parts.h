@@ -54,6 +54,8 @@ void thrum__document_write_time(struct thrum__document_writer *, int64_t time);
 /* The last piece, a link to a time, leads to all from there until then. */
 void thrum__document_write_until(struct thrum__document_writer *, int64_t until);
 void thrum__document_write_duration(struct thrum__document_writer *, int64_t ns);
+/* A share, 0 … 1. */
+void thrum__document_write_percent(struct thrum__document_writer *, double share);
 /* A count, as "1,234". */
 void thrum__document_write_number(struct thrum__document_writer *, uint64_t number);
 

@@ -46,7 +46,7 @@ static void write_threads(struct thrum__document_about *a)
 		else
 			thrum__document_write_bytes(&a->w, name, size);
 		thrum__document_write_text(&a->w, thread->count > 1 ? " run " : " runs ");
-		thrum__document_about_percent(a,
+		thrum__document_write_percent(&a->w,
 			thrum__bands_thread_share(bands, i, a->time.from[0], a->time.to[0]));
 		thrum__document_write_text(&a->w, " of the time");
 	}

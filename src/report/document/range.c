@@ -48,14 +48,6 @@ static void write_ratio(struct about *a, double here, double other, double least
 	thrum__document_write_text(&a->w, words);
 }
 
-static void write_percent(struct about *a, double share)
-{
-	char words[32];
-
-	thrum__words_percent(share, words, sizeof words);
-	thrum__document_write_text(&a->w, words);
-}
-
 /* A cell that begins with some words and ends with a duration. */
 static void write_duration(struct about *a, const char *before, int64_t ns)
 {
@@ -114,8 +106,8 @@ static void write_difference(struct about *a, const struct thrum__bands_differen
 		break;
 	default:
 		write_group(a, "", difference->group, " failed");
-		write_percent(a, here);
-		write_percent(a, other);
+		thrum__document_write_percent(&a->w, here);
+		thrum__document_write_percent(&a->w, other);
 	}
 	write_ratio(a, here, other, 1);
 }
@@ -174,8 +166,8 @@ static void write_threads(struct about *a)
 		thrum__words_thread(a->bands, i, name, sizeof name);
 		begin_row(a);
 		thrum__document_write_text(&a->w, name);
-		write_percent(a, here);
-		write_percent(a, other);
+		thrum__document_write_percent(&a->w, here);
+		thrum__document_write_percent(&a->w, other);
 		write_ratio(a, here, other, RATIO_LEAST);
 	}
 	write_long(a);
@@ -214,8 +206,8 @@ static void write_where(struct about *a, const struct thrum__document_range *ran
 		begin_row(a);
 		thrum__words_where(&a->bands->family, part, words, sizeof words);
 		thrum__document_write_text(&a->w, words);
-		write_percent(a, part->share);
-		write_percent(a, other);
+		thrum__document_write_percent(&a->w, part->share);
+		thrum__document_write_percent(&a->w, other);
 		write_ratio(a, part->share, other > PART_LEAST ? other : 0, RATIO_LEAST);
 		thrum__document_write_bar(&a->w, part->share,
 			part->kind == THRUM__WHERE_RUNS           ? THRUM__COLOUR_RUN
@@ -258,8 +250,8 @@ static void write_failures(struct about *a)
 /* The rest of a row that begins with what the lines have in common. */
 static void write_common(struct about *a, const struct thrum__bands_common *common)
 {
-	write_percent(a, common->here);
-	write_percent(a, common->other);
+	thrum__document_write_percent(&a->w, common->here);
+	thrum__document_write_percent(&a->w, common->other);
 	write_ratio(a, common->here, common->other, RATIO_LEAST);
 }
 

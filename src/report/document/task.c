@@ -113,10 +113,7 @@ void thrum__document_tell_for(struct thrum__document_task_writer *t, uint32_t ta
 void thrum__document_tell_part(struct thrum__document_task_writer *t, double part, int64_t time,
 	bool is_cut)
 {
-	char words[32];
-
-	thrum__words_percent(part / (double)time, words, sizeof words);
-	thrum__document_write_text(&t->w, words);
+	thrum__document_write_percent(&t->w, part / (double)time);
 	thrum__document_write_text(&t->w, is_cut ? " of the " : " of the time");
 	if (!is_cut)
 		return;
