@@ -173,6 +173,32 @@ static void nobody_runs_the_default_context(void **state)
 	expect_unrun(timer, "105" MS "@1 resolve 2 12\n", false);
 }
 
+/* Whether a thread that another one joins hangs, as it waits for this. */
+static bool hangs_joined(const char *reason)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	bool is_told;
+
+	story_begin();
+	story_tell("0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 @1 switch 2\n"
+		   "0 should-resolve 2\n0 wait 1 2\n0 suspend \"blocked\n"
+		   "2000" MS "@1 suspend \"%s\n2100" MS "@2 create - 3 thread\n",
+		reason);
+	model = story_findings(&findings);
+	is_told = findings.count > 0;
+	story_free(model, &findings);
+	return is_told;
+}
+
+static void events_or_a_timer_wake_a_joined_loop(void **state)
+{
+	(void)state;
+	assert_true(hangs_joined("wait for work"));
+	assert_false(hangs_joined("wait for work outside"));
+	assert_false(hangs_joined("wait for work for a time"));
+}
+
 /* The thread 2 asks the handle 10 of a loop ten times, and waits for a condition that the handle signals.
  * Then the loop's timer 11 waits for that condition itself. */
 struct waiter {
@@ -265,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_loop_may_go_on),
 		cmocka_unit_test(the_last_of_its_sort_keeps_a_loop),
 		cmocka_unit_test(nobody_runs_the_default_context),
+		cmocka_unit_test(events_or_a_timer_wake_a_joined_loop),
 		cmocka_unit_test(a_callback_waits_for_its_own_loop),
 	};
 

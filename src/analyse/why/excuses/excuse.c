@@ -353,14 +353,15 @@ static bool is_late_party(const struct thrum__search *search, struct thrum__why_
 	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
 }
 
-/* Whether a thread waits for events of the outside, as its recorder says. */
+/* Whether a thread waits for events of the outside or of a timer, as its recorder says. */
 static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t lane = thrum__why_loop_of(model, thread);
 
 	return thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
-		thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK_OUTSIDE);
+		(thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK_OUTSIDE) ||
+			thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK_FOR_A_TIME));
 }
 
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
