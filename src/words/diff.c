@@ -248,6 +248,11 @@ static void put_difference(struct thrum__words_sentence *s, const struct thrum__
 	case THRUM__DIFFERENCE_CANCELLED: thrum__words_put(s, ": is cancelled in BAD"); break;
 	case THRUM__DIFFERENCE_RUNS: thrum__words_put(s, ": runs only in BAD"); break;
 	case THRUM__DIFFERENCE_MISSING:
+		if (d->other_group != THRUM__NONE) {
+			thrum__words_put(s, ": in BAD doesn't come after ");
+			put_group(s, c, d->other_group);
+			break;
+		}
 		thrum__words_put(s, ": missing in BAD");
 		put_times(s, d->side[THRUM__GOOD].count);
 		return;

@@ -6,7 +6,8 @@
  *	align.c  puts the tasks of both recordings into groups
  *	diff.c   compares the groups one by one
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
- *	items.c  compares orders of the tasks of one item, if it goes wrong
+ *	items.c  compares orders of the tasks of one item, if it goes wrong, and finds steps that some
+ *	         items lack
  *	sooner.c finds steps that came too soon for a task that goes wrong
  *	counts.c compares how many tasks a group has for each creator, whether they are at the same
  *	         time, and for which groups others wait
@@ -41,8 +42,8 @@ enum thrum__side {
 	X(NEVER_ENDS, "never ends") \
 	X(FAILS, "fails") \
 	X(CANCELLED, "cancelled") \
-	X(MISSING, "missing") \
-	X(RUNS, "runs")             /* a callback runs that never does in GOOD */ \
+	X(MISSING, "missing") /* of all, or of some that have the same numbers in their labels */ \
+	X(RUNS, "runs")       /* a callback runs that never does in GOOD */ \
 	X(SEQUENTIAL, "sequential") /* tasks of the same creator come one after the other */ \
 	X(MORE, "more")             /* for each creator, many times as many */ \
 	X(USES, "uses")             /* tasks wait for, read or lock those of `other_group` */ \
@@ -82,8 +83,9 @@ struct thrum__difference_side {
 struct thrum__difference {
 	uint8_t kind; /* enum thrum__difference_kind */
 	uint32_t group;
-	/* ENDS_LATER, ENDS_SOONER: the group of `before`. USES, UNUSED: the group that is used. MORE, LESS,
-	 * SEQUENTIAL, PARALLEL: the group of the creators, or NONE. Else NONE. */
+	/* ENDS_LATER, ENDS_SOONER: the group of `before`. MISSING: the group that is followed in GOOD, and
+	 * in BAD not always; NONE: BAD has nothing of `group`. USES, UNUSED: the group that is used. MORE,
+	 * LESS, SEQUENTIAL, PARALLEL: the group of the creators, or NONE. Else NONE. */
 	uint32_t other_group;
 	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */
 	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */

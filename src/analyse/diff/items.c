@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds orders among the tasks of one item: those whose labels have the same numbers, such as "store
- * row 7" and "check row 7". */
+ * row 7" and "check row 7". And finds steps that some items have in GOOD only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #define WRONG_MAX 16 /* items that go wrong and are looked at */
 #define ITEM_MAX 32  /* tasks of an item that are looked at */
 #define ALIKE 3      /* items that need to have the order in GOOD */
+#define CHANCE 1e-3  /* more likely, it is taken for chance */
 
 /* The tasks of both recordings, sorted by their items, and within an item by their starts. */
 struct items {
@@ -223,6 +224,183 @@ static int check_item(struct thrum__comparison *comparison, const struct items *
 	return failed ? -THRUM_E_MEMORY : 0;
 }
 
+/* ---- Steps that are left out ---------------------------------------------------------------- */
+
+/* A step, and the one that ended before it in each item of GOOD. */
+struct step {
+	uint32_t group, before;
+	uint32_t example; /* in GOOD, of an item that lacks it in BAD */
+	int64_t gap;      /* the longest time from the end of that one to the step, in ns */
+};
+
+/* Finds the task of an item that ended last before another began. NONE: none did. */
+static uint32_t last_before(const struct items *items, uint32_t from, uint32_t to, uint32_t task)
+{
+	const struct thrum__model *model = items->in[THRUM__GOOD]->model;
+	uint32_t found = THRUM__NONE;
+	int64_t latest = -1;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t other = items->tasks[THRUM__GOOD][i].item;
+		int64_t end = thrum__slow_path_end(model, other);
+
+		if (end > latest && end <= THRUM__TASK(model, task, start)) {
+			latest = end;
+			found = other;
+		}
+	}
+	return found;
+}
+
+/* Notes for GOOD whether the step follows the one before it in an item. */
+static void note_step(const struct items *items, uint32_t from, uint32_t to, struct step *step,
+	struct thrum__difference_side *side)
+{
+	const struct thrum__model *model = items->in[THRUM__GOOD]->model;
+	uint32_t before = only_task(items, THRUM__GOOD, from, to, step->before);
+	uint32_t task = only_task(items, THRUM__GOOD, from, to, step->group);
+	int64_t gap;
+
+	if (before == THRUM__NONE)
+		return;
+	side->of++;
+	gap = task == THRUM__NONE
+		? -1
+		: THRUM__TASK(model, task, start) - thrum__slow_path_end(model, before);
+	side->count += gap < 0;
+	step->gap = gap > step->gap ? gap : step->gap;
+	if (task != step->example)
+		return;
+	side->task = task;
+	side->first = THRUM__TASK(model, task, start);
+	side->second = thrum__slow_path_end(model, task);
+}
+
+/* Notes for BAD whether the step is left out in an item, though the one before it succeeded so early that the
+ * step should have come. */
+static void note_left_out(const struct items *items, uint32_t from, uint32_t to,
+	const struct step *step, struct thrum__difference_side *side)
+{
+	const struct thrum__model *model = items->in[THRUM__BAD]->model;
+	uint32_t before = only_task(items, THRUM__BAD, from, to, step->before);
+	int64_t end;
+
+	if (before == THRUM__NONE ||
+		THRUM__TASK(model, thrum__model_heir(model, before), state) !=
+			THRUM__STATE_RESOLVED)
+		return;
+	end = thrum__slow_path_end(model, before);
+	if (model->end - end <= 2 * step->gap)
+		return;
+	side->of++;
+	for (uint32_t i = from; i < to; i++)
+		if (is_like(items, items->in[THRUM__BAD]->group[items->tasks[THRUM__BAD][i].item],
+			    step->group))
+			return;
+	side->count++;
+	if (side->task != THRUM__NONE)
+		return;
+	side->task = before;
+	side->first = THRUM__TASK(model, before, start);
+	side->second = end;
+}
+
+static bool is_missing(const struct items *items, uint32_t group)
+{
+	const struct thrum__comparison *comparison = items->comparison;
+
+	for (uint32_t i = 0; i < comparison->count; i++)
+		if (comparison->differences[i].kind == THRUM__DIFFERENCE_MISSING &&
+			is_like(items, comparison->differences[i].group, group))
+			return true;
+	return false;
+}
+
+/* Whether chance leaves a step out so often in BAD, and in GOOD never. */
+static bool is_chance(const struct thrum__difference_side sides[THRUM__SIDES])
+{
+	double kept = 1 - (double)sides[THRUM__BAD].count / sides[THRUM__BAD].of, all = 1;
+
+	for (uint32_t i = 0; i < sides[THRUM__GOOD].of && all >= CHANCE; i++)
+		all *= kept;
+	return all >= CHANCE;
+}
+
+/* Adds a difference if each item of GOOD has a step, and some in BAD have not. */
+static void check_step(struct thrum__comparison *comparison, const struct items *items,
+	struct step step, bool *failed)
+{
+	struct thrum__difference_side sides[THRUM__SIDES];
+	struct thrum__difference *d;
+
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		sides[which] = (struct thrum__difference_side){.task = THRUM__NONE,
+			.before = THRUM__NONE,
+			.by = {THRUM__NONE, THRUM__NONE}};
+		for (uint32_t i = 0, end; i < items->count[which]; i = end) {
+			end = end_of(items, which, i);
+			if (end - i > ITEM_MAX)
+				continue;
+			if (which == THRUM__GOOD)
+				note_step(items, i, end, &step, &sides[which]);
+			else
+				note_left_out(items, i, end, &step, &sides[which]);
+		}
+	}
+	if (sides[THRUM__GOOD].of < ALIKE || sides[THRUM__GOOD].count > 0 ||
+		sides[THRUM__BAD].count == 0 || is_chance(sides))
+		return;
+	d = thrum__diff_add(comparison, THRUM__DIFFERENCE_MISSING, step.group, failed);
+	if (!d)
+		return;
+	d->other_group = step.before;
+	memcpy(d->side, sides, sizeof sides);
+	d->time = sides[THRUM__BAD].second;
+}
+
+/* Looks for steps that an item has in GOOD, and not in BAD. */
+static void check_steps(struct thrum__comparison *comparison, const struct items *items,
+	const uint32_t good[2], const uint32_t bad[2], uint32_t *looked, bool *failed)
+{
+	const struct thrum__aligned *in = items->in[THRUM__GOOD];
+
+	for (uint32_t i = good[0]; i < good[1] && *looked < WRONG_MAX; i++) {
+		uint32_t task = items->tasks[THRUM__GOOD][i].item, before;
+		bool has_it = false;
+
+		for (uint32_t k = bad[0]; k < bad[1] && !has_it; k++)
+			has_it = is_like(items,
+				items->in[THRUM__BAD]->group[items->tasks[THRUM__BAD][k].item],
+				in->group[task]);
+		before = has_it ? THRUM__NONE : last_before(items, good[0], good[1], task);
+		if (before == THRUM__NONE || is_missing(items, in->group[task]))
+			continue;
+		(*looked)++;
+		check_step(comparison, items,
+			(struct step){in->group[task], in->group[before], task, 0}, failed);
+	}
+}
+
+static int find_left_out(struct thrum__comparison *comparison, const struct items *items)
+{
+	uint32_t looked = 0;
+	bool failed = false;
+
+	for (uint32_t i = 0, end; i < items->count[THRUM__GOOD] && looked < WRONG_MAX; i = end) {
+		uint32_t range[2];
+
+		end = end_of(items, THRUM__GOOD, i);
+		find_item(items, THRUM__BAD, (uint32_t)items->tasks[THRUM__GOOD][i].key, &range[0],
+			&range[1]);
+		if (end - i <= ITEM_MAX && range[1] > range[0])
+			check_steps(comparison, items, (uint32_t[2]){i, end}, range, &looked,
+				&failed);
+	}
+	return failed ? -THRUM_E_MEMORY : 0;
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
 static bool goes_wrong(const struct thrum__difference *d)
 {
 	return d->kind == THRUM__DIFFERENCE_NEVER_ENDS || d->kind == THRUM__DIFFERENCE_FAILS ||
@@ -236,19 +414,20 @@ int thrum__diff_items(struct thrum__comparison *comparison,
 	uint32_t count = comparison->count, looked = 0;
 	int error = 0;
 
+	for (int which = 0; which < THRUM__SIDES && error == 0; which++)
+		error = sort_side(&items, &aligned[which], which);
 	for (uint32_t i = 0; i < count && looked < WRONG_MAX && error == 0; i++) {
 		uint32_t task = comparison->differences[i].side[THRUM__BAD].task, item = 0;
 
 		if (!goes_wrong(&comparison->differences[i]))
 			continue;
-		for (int which = 0; which < THRUM__SIDES && looked == 0 && error == 0; which++)
-			error = sort_side(&items, &aligned[which], which);
 		looked++;
-		if (error == 0)
-			error = item_of(&items, THRUM__BAD, task, &item);
+		error = item_of(&items, THRUM__BAD, task, &item);
 		if (error > 0)
 			error = check_item(comparison, &items, item);
 	}
+	if (error == 0)
+		error = find_left_out(comparison, &items);
 	thrum__base_keys_free(&items.keys);
 	free(items.tasks[THRUM__GOOD]);
 	free(items.tasks[THRUM__BAD]);

@@ -66,7 +66,9 @@ bool thrum__diff_is_step(const struct thrum__model *, uint32_t task);
 
 /* Adds differences ENDS_LATER: the tasks of an item, whose labels have the same numbers, came one
  * after the other in GOOD, for this item and for others; for an item that goes wrong in BAD they
- * didn't. Asks the differences that there are what goes wrong. Returns 0 or -THRUM_E_MEMORY. */
+ * didn't. Asks the differences that there are what goes wrong. And adds differences MISSING: a step came
+ * after another one for each item in GOOD, and is left out for some in BAD. Returns 0 or
+ * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
