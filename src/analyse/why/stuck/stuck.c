@@ -318,8 +318,8 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	return true;
 }
 
-/* If the path's lock is withheld, makes the holder the leaf: its latest sleep is not to blame. Returns
- * whether it is. */
+/* If the path's lock is withheld, or a reader stays away, makes that one the leaf: its latest sleep is not to
+ * blame. Returns whether it does. */
 static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path)
 {
 	uint32_t at, keeper = thrum__why_kept_by(search, path, &at);
@@ -332,7 +332,7 @@ static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *
 		path->leaf = path->links[at].wait.next = keeper;
 		return true;
 	}
-	if (!thrum__why_is_withheld(search, path))
+	if (!thrum__why_is_withheld(search, path) && !thrum__why_stays_away(search, path))
 		return false;
 	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER) {
 		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
