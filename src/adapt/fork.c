@@ -272,6 +272,7 @@ void thrum__adapt_fork_begins(void)
 	thrum__adapt_accepts_left();
 	thrum__adapt_watches_left();
 	thrum__adapt_unsent_left();
+	thrum__adapt_handovers_left();
 	thrum__adapt_removed_left();
 	thrum__adapt_twice_left();
 	if (thrum__adapt_self)

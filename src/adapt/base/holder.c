@@ -6,7 +6,7 @@
  */
 #include <pthread.h>
 
-#include "adapt/base/base.h"
+#include "adapt/base/handover.h"
 #include "port/port.h"
 
 #define CHUNK 64      /* threads for which memory is taken at once */
@@ -341,6 +341,9 @@ void thrum__adapt_tell_taken(struct thread *self, struct object *object)
 {
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
+	if (UNLIKELY(has_handovers()) && n <= HELD_MAX)
+		thrum__adapt_handover_take(self, atomic_load(&self->held[n - 1].lock),
+			atomic_load(&self->held[n - 1].caller));
 	/* Another address may have the same watch. */
 	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
 		return;

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "adapt/base/handover.h"
 #include "adapt/call/call.h"
 
 /* Programs that are compiled with _FORTIFY_SOURCE call these. */
@@ -68,6 +69,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
+#define WAKE_UP 8  /* bytes, at most, that may only wake a loop */
 #define ROOM LARGE /* at least, at a descriptor that can be written to */
 
 static bool would_read(int fd, int flags)
@@ -285,6 +287,8 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
 		thrum__adapt_pipe_read(fd);
 		thrum__adapt_pipe_took(fd, (size_t)result, caller);
+		if (UNLIKELY(has_handovers()))
+			thrum__adapt_handover_read(fd);
 	}
 	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_are_edges, memory_order_relaxed)) &&
 		is_socket(fd))
@@ -492,6 +496,8 @@ static bool note_write(int fd, size_t size, const void *caller)
 		return false;
 	thrum__adapt_pipe_use(fd);
 	thrum__adapt_pipe_gives(fd, size);
+	if (size <= WAKE_UP)
+		thrum__adapt_handover_write(thrum__adapt_pipe_other(fd, false));
 	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd, caller);

@@ -8,6 +8,7 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "adapt/base/handover.h"
 #include "adapt/ends/ends.h"
 #include "adapt/look/look.h"
 #include "port/port.h"
@@ -220,6 +221,8 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		return false;
 	note_limit(looking->limit);
 	thrum__adapt_removed_turn();
+	if (UNLIKELY(has_handovers()))
+		thrum__adapt_handover_rest();
 	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
 		thrum__adapt_epoll_waits();

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "adapt/base/handover.h"
 #include "adapt/descriptor/descriptor.h"
 #include "adapt/shared/queues.h"
 #include "port/port.h"
@@ -181,6 +182,7 @@ void thrum__adapt_pipe_closed(int fd)
 
 	if (pipe)
 		note_end(pipe, fd);
+	thrum__adapt_handover_forget(fd);
 	close_end(&reads[fd]);
 	close_end(&writes_to[fd]);
 }

@@ -5,7 +5,8 @@
 
 #include "adapt/look/look.h"
 
-#define ALSO_MAX 8 /* parts that look, too */
+#define ALSO_MAX 8       /* parts that look, too */
+#define UNSEEN_PAUSE 100 /* ms between looks where something may lie unseen, or twice as long */
 
 static also_look *_Atomic also[ALSO_MAX];
 _Atomic bool thrum__adapt_stops_streams;
@@ -59,6 +60,8 @@ static thrum_task look_for_left(const struct looking *looking)
 
 	if (thrum__adapt_unsent_used() > 0)
 		told = thrum__adapt_unsent_look(looking);
+	if (thrum__adapt_has_unseen())
+		thrum__adapt_unseen_look();
 	if (!told && thrum__adapt_has_removed())
 		told = thrum__adapt_removed_look(looking);
 	if (thrum__adapt_looks_active)
@@ -244,6 +247,13 @@ bool thrum__adapt_may_look_aside(const struct looking *looking)
 		: thrum__adapt_looks_at_polled(looking) && !thrum__adapt_had_handlers();
 }
 
+/* An item that may lie unseen is looked at more often: it is told only once all others rest. */
+static void set_pause(struct looking *looking)
+{
+	if (!thrum__adapt_has_unseen() || looking->pause < UNSEEN_PAUSE)
+		looking->pause = next_pause(looking->pause);
+}
+
 bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
@@ -256,7 +266,7 @@ bool thrum__adapt_look_aside(struct looking *looking)
 		look_at_polled(looking);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
-	looking->pause = next_pause(looking->pause);
+	set_pause(looking);
 	return thrum__adapt_may_look_aside(looking);
 }
 
@@ -285,6 +295,6 @@ bool thrum__adapt_look(struct looking *looking)
 		if (!looking->told && looking->is_loop)
 			look_at_loop(looking);
 	}
-	looking->pause = next_pause(looking->pause);
+	set_pause(looking);
 	return thrum__adapt_looks(looking);
 }

@@ -9,6 +9,7 @@
  *   rounds.c  others that go on while something is left
  *   spins.c   loops that spin
  *   removed.c descriptors that nobody watches any more
+ *   unseen.c  results that nobody takes from a queue
  *   unsent.c  rests that nobody sends
  *   twice.c   descriptors that were closed twice
  *   rearm.c   timers that nobody arms again
@@ -18,6 +19,7 @@
 #ifndef ADAPT_LOOK_H
 #define ADAPT_LOOK_H
 
+#include "adapt/base/handover.h"
 #include "adapt/ends/waits.h"
 
 /* ---- look.c ---- */
@@ -76,7 +78,7 @@ extern __thread void (*thrum__adapt_looks_active)(void) __attribute__((tls_model
 static inline bool thrum__adapt_has_left(void)
 {
 	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed() ||
-		thrum__adapt_looks_active ||
+		thrum__adapt_has_unseen() || thrum__adapt_looks_active ||
 		(thrum__adapt_loop_tells &&
 			atomic_load_explicit(&thrum__adapt_looks_gone, memory_order_relaxed));
 }
@@ -166,6 +168,9 @@ thrum_task thrum__adapt_edge_make(int fd, bool is_beside, const void *accepter,
 bool thrum__adapt_rounds_are_idle(int fd, int64_t at, int64_t since, bool goes_on,
 	thrum_task *waiter);
 
+/* Whether one of the others napped, after that was so. */
+bool thrum__adapt_rounds_nap(int fd);
+
 /* These words in the label of a task say so, behind the descriptor. */
 #define BESIDE " while others go on"
 
@@ -230,6 +235,12 @@ thrum_task thrum__adapt_removed_look(const struct looking *);
  * somebody waits for the rest. Returns the task of one, for which the calling thread should wait; or
  * NONE. */
 thrum_task thrum__adapt_unsent_look(const struct looking *);
+
+/* ---- unseen.c ---- */
+
+/* Looks for results that lie unseen in a queue of the calling thread's loop, while somebody waits for the
+ * loop. */
+void thrum__adapt_unseen_look(void);
 
 /* ---- twice.c ---- */
 

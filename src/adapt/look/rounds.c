@@ -25,6 +25,7 @@
 struct paces {
 	int fd;              /* + 1; 0: it is free */
 	int64_t since, next; /* next: when to look at them again */
+	bool nap;            /* one was seen to nap */
 	unsigned count;
 	struct {
 		uint32_t tid;
@@ -168,6 +169,7 @@ static void look_at_child(struct rest *rest, const struct process_call *call)
 static void look_at_nap(struct rest *rest, uint32_t tid, const struct process_call *call)
 {
 	rest->goes_on = true;
+	rest->paces->nap = true;
 	rest->is_awake = !is_idle(rest, tid, call);
 }
 
@@ -332,10 +334,20 @@ static bool look(struct rest *rest, struct paces all[PLACES], int64_t since)
 	return is_left(rest);
 }
 
+static struct paces all[PLACES];
+
+bool thrum__adapt_rounds_nap(int fd)
+{
+	bool nap = false;
+
+	for (int i = 0; i < PLACES; i++)
+		nap |= all[i].fd == fd + 1 && all[i].nap;
+	return nap;
+}
+
 bool thrum__adapt_rounds_are_idle(int fd, int64_t at, int64_t since, bool goes_on,
 	thrum_task *waiter)
 {
-	static struct paces all[PLACES];
 	static _Atomic bool is_busy;
 	struct rest rest = {.fd = fd, .at = at, .goes_on = goes_on};
 	bool are_idle;

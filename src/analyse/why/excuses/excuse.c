@@ -57,8 +57,9 @@ bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 	return thrum__why_came_before(model, task) ||
 		THRUM__BEGINS_WITH(model, task, "one-shot watch of", "wait for ended process",
 			"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
-			"unread data of", "data so far unread of", "release of file lock",
-			"removal of lock file", "free thread of", "pop of the main context");
+			"unread data of", "data so far unread of", "item unseen",
+			"release of file lock", "removal of lock file", "free thread of",
+			"pop of the main context");
 }
 
 bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
