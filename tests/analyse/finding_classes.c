@@ -279,6 +279,18 @@ static void failed_unseen(void **state)
 #undef PASSES_ON
 }
 
+/* Its waiter goes on, and waits for something else. */
+static void failed_and_the_waiter_goes_on(void **state)
+{
+	expect_none(MAIN "1" MS "create 1 2 task\n"
+			 "1" MS "create 1 3 task\n"
+			 "1" MS "wait 3 2\n"
+			 "2" MS "fail 2 2 \"no space\n"
+			 "3" MS "create 1 4 handle\n"
+			 "3" MS "wait 3 4\n"
+			 "900" MS "log 1 \"end\n");
+}
+
 /* Clients disconnect, and nobody need know. A task that was awaited should have been read. */
 static void failed_by_the_other_side(void **state)
 {
@@ -438,6 +450,7 @@ int main(void)
 		cmocka_unit_test(starved),
 		cmocka_unit_test(not_starved),
 		cmocka_unit_test(failed_unseen),
+		cmocka_unit_test(failed_and_the_waiter_goes_on),
 		cmocka_unit_test(failed_by_the_other_side),
 		cmocka_unit_test(failed_and_tried_again),
 		cmocka_unit_test(cancelled),

@@ -151,8 +151,21 @@ static void check_waiter(struct thrum__search *search, uint32_t task)
 
 /* ---- Failed unseen ------------------------------------------------------------------------- */
 
-/* Whether a task that ended was read, or a task that waited for it has ended since. Returns
- * `unknown` if the edges that are left tell nothing and others are forgotten. */
+/* Whether a pending task went on after the end of one for which it waited, and waits for another one. One
+ * that waits for several at once may just have added one. */
+static bool waits_anew(const struct thrum__model *model, uint32_t task, int64_t end)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+		THRUM__EDGE(model, edge, time) > end &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_JOIN &&
+		!thrum__analyse_task_is_choice(model, task);
+}
+
+/* Whether a task that ended was read, or a task that waited for it has ended since or waits for another one.
+ * Returns `unknown` if the edges that are left tell nothing and others are forgotten. */
 static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknown)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
@@ -163,9 +176,10 @@ static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknow
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_READ: return true;
 		case THRUM__EDGE_WAIT:
-			/* The waiter ended, so it learned of it. So did a forgotten one. */
+			/* The waiter ended or goes on, so it learned of it. So did a forgotten one. */
 			if (from != THRUM__NONE && from != task &&
-				!thrum__analyse_task_is_pending(model, from))
+				(!thrum__analyse_task_is_pending(model, from) ||
+					waits_anew(model, from, THRUM__TASK(model, task, end))))
 				return true;
 			break;
 		default: break;

@@ -146,6 +146,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
 		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
+	X(COMES_BETWEEN, "comes-between") /* is new; since then other is left out */ \
+	X(PASSES_OVER, "passes-over")     /* serves those beside other, and leaves it out */ \
 	X(BEGINS_NONE, \
 		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
 	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
@@ -216,7 +218,8 @@ struct thrum__step {
 	 * else 0. RUNS_MEANWHILE: how often. MERGED, ABANDONS: how many. ENDS_UNSERVED: how many more did so.
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` did in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
-	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. SHORT_WAY, SHORT_TURN: how many came there.
+	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. PASSES_OVER: how many rounds before had it.
+	 * SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain. MISSES_ROUND: 1 if its like do so all the time.
 	 * TOOK: 1 if it should have put it back. SERVES: how many more do, which all wait, too.
 	 * TAKES_LOCK: 1 if others signalled a condition like `other` where it took it. */

@@ -249,6 +249,10 @@ struct thrum__why_blame thrum__why_blame_ended(const struct thrum__model *, uint
 void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
 	const struct thrum__why_blame *);
 
+/* Whether each of the few others like a task was ended by one that was made right after it by the same task,
+ * and nobody made such a one for this. O(1). */
+bool thrum__why_lacks_ender(const struct thrum__search *, uint32_t task);
+
 /* Returns the task that should end this one, as its like did with the peers; NONE if that isn't
  * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
  * the result is NONE. */

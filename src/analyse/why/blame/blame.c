@@ -112,6 +112,29 @@ static uint32_t find_fitting(struct thrum__search *search, const struct relation
 	return found;
 }
 
+bool thrum__why_lacks_ender(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task), *enders;
+	uint32_t key = THRUM__NONE, count = 0, by = THRUM__NONE;
+
+	for (uint32_t i = task; i-- > model->tasks.first && task - i < BEFORE;) {
+		if (!thrum__model_has_row(&model->tasks, i) ||
+			thrum__why_peers_of(&search->peers, i) != peer)
+			continue;
+		by = thrum__why_actor_to(model, i, THRUM__EDGE_RESOLVE);
+		if (by - i - 1 >= NEAR || /* also if there is none */
+			THRUM__TASK(model, by, creator) != THRUM__TASK(model, i, creator) ||
+			(count++ > 0 && thrum__why_peers_key(&search->peers, by) != key))
+			return false;
+		key = thrum__why_peers_key(&search->peers, by);
+	}
+	if (count < PEERS_MIN || count != peer->ended || peer->pending != 1)
+		return false;
+	enders = thrum__why_peers_of(&search->peers, by);
+	return enders && enders->ended == count && enders->pending == 0;
+}
+
 uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32_t *usual)
 {
 	const struct thrum__model *model = search->model;
@@ -140,8 +163,9 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 	found = find_fitting(search, &relation, task);
 	/* Only then it is known that there is none. */
 	if (found == THRUM__NONE && search->budget > 0 &&
-		(relation.is_child || relation.has_number) && search->gap < 0 &&
-		!thrum__analyse_task_is_lane(model, ender))
+		(relation.is_child || relation.has_number ||
+			thrum__why_lacks_ender(search, task)) &&
+		search->gap < 0 && !thrum__analyse_task_is_lane(model, ender))
 		*usual = ender;
 	return found;
 }
@@ -354,6 +378,21 @@ static uint32_t failed_beside(const struct thrum__model *model, uint32_t task, i
 
 /* ---- Blame --------------------------------------------------------------------------------- */
 
+/* Whether the maker of a task like this one had ended, too, before another one resolved that: so makers
+ * don't end what they make. */
+static bool outlives_makers(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	uint32_t sample = peer ? peer->sample : THRUM__NONE, maker;
+
+	if (!thrum__model_has_row(&model->tasks, sample))
+		return false;
+	maker = THRUM__TASK(model, sample, creator);
+	return thrum__model_has_row(&model->tasks, maker) &&
+		THRUM__TASK(model, maker, end) < THRUM__TASK(model, sample, end);
+}
+
 struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t task,
 	int64_t before)
 {
@@ -386,7 +425,7 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 		!thrum__analyse_task_is_lane(model, maker) &&
 		THRUM__TASK(model, maker, end) < before &&
 		THRUM__TASK(model, maker, state) != THRUM__STATE_BECAME &&
-		*thrum__model_task_name(model, maker, NULL))
+		*thrum__model_task_name(model, maker, NULL) && !outlives_makers(search, task))
 		return (struct thrum__why_blame){THRUM__TASK(model, maker, state) ==
 					THRUM__STATE_RESOLVED
 				? THRUM__STEP_MAKER_ENDED

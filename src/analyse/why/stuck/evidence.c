@@ -76,6 +76,16 @@ static bool has_stopped(const struct thrum__model *model, const struct thrum__pe
 		age / OLD_STRONG > peer->longest;
 }
 
+/* Whether nobody made what ended each of those like a task, and it is far older than they became. */
+static bool is_forgotten(const struct thrum__search *search, const struct thrum__peer *peer,
+	uint32_t task)
+{
+	int64_t age = search->model->end - THRUM__TASK(search->model, task, created);
+
+	return peer->ended < PEERS_WEAK && search->gap < 0 && age >= OLD_MIN &&
+		age / OLD_STRONG > peer->longest && thrum__why_lacks_ender(search, task);
+}
+
 int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -91,7 +101,7 @@ int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 				!thrum__why_is_unsure(search, task)
 			? THRUM__EVIDENCE_STRONG
 			: THRUM__EVIDENCE_WEAK;
-	if (has_stopped(model, peer, task))
+	if (has_stopped(model, peer, task) || is_forgotten(search, peer, task))
 		return THRUM__EVIDENCE_WEAK;
 	family = thrum__why_peers_family(&search->peers, task);
 	return peer->ended < PEERS_WEAK && family && is_old(search, family, task)

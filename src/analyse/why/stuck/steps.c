@@ -260,7 +260,9 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		return 0;
 	if (lost)
 		add_lost(finding, model, path, lost);
-	else if (finding->step_count == 0 && !add_no_reply(finding, search, path))
+	else if (finding->step_count == 0 && !add_no_reply(finding, search, path) &&
+		!(cause->blame.kind == THRUM__STEP_NOT_STARTED &&
+			thrum__why_add_given_in_vain(finding, search, path)))
 		thrum__why_add_blame_and_failure(finding, model, &cause->blame);
 	if (finding->step_count == 0)
 		add_own_turn(finding, search, path);

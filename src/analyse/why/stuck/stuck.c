@@ -88,6 +88,15 @@ static void join_finding(struct thrum__search *search, const struct thrum__why_p
 	thrum__why_tell_victim(finding, search, path);
 }
 
+/* Makes the task of a link the leaf. Nothing is to be told of those behind it. */
+static void cut_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t length)
+{
+	*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+	while (--path->length > length)
+		*thrum__cause(search, path->links[path->length].task) = THRUM__CAUSE_HEALTHY;
+	path->leaf = path->links[length].task;
+}
+
 /* If the leaf is a handle on which a request waits, makes that request the leaf. */
 static void shorten_path(struct thrum__search *search, struct thrum__why_path *path)
 {
@@ -97,10 +106,8 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 	if (last && path->reached == THRUM__NONE && path->circle == THRUM__NONE &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_HANDLE &&
 		THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST) {
-		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
 		path->handle = path->leaf;
-		path->leaf = last->task;
-		path->length--;
+		cut_path(search, path, path->length - 1);
 	}
 }
 
@@ -114,10 +121,7 @@ static void end_at_answer(struct thrum__search *search, struct thrum__why_path *
 	if (path->length < 2 || path->reached != THRUM__NONE || path->circle != THRUM__NONE ||
 		!last[-1].wait.is_link || !thrum__why_no_reply(search, last[-1].task, &step))
 		return;
-	*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
-	*thrum__cause(search, last->task) = THRUM__CAUSE_HEALTHY;
-	path->leaf = last[-1].task;
-	path->length -= 2;
+	cut_path(search, path, path->length - 2);
 }
 
 /* Whether two findings tell the same story of tasks that are alike. */
@@ -334,12 +338,29 @@ static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *
 	}
 	if (!thrum__why_is_withheld(search, path) && !thrum__why_stays_away(search, path))
 		return false;
-	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER) {
-		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
-		path->leaf = thrum__why_path_last(path)->task;
-		path->length--;
-	}
+	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER)
+		cut_path(search, path, path->length - 1);
 	return true;
+}
+
+/* If the path leads on from an object that is left out while others like it are served, makes the object the
+ * leaf: the server goes on, and never comes to it. Returns whether it is. */
+static bool end_at_passed(struct thrum__search *search, struct thrum__why_path *path)
+{
+	uint32_t i = path->length;
+
+	if (!path->is_marked || path->is_unknown || path->circle != THRUM__NONE ||
+		path->reached != THRUM__NONE)
+		return false;
+	while (i-- > 1)
+		if (path->links[i].is_served &&
+			thrum__analyse_task_is_object(search->model, path->links[i].task)) {
+			if (!thrum__why_add_passed_over(NULL, search, path->links[i].task))
+				return false;
+			cut_path(search, path, i);
+			return true;
+		}
+	return false;
 }
 
 /* Whether a thread has ended and left the task for which others wait. */
@@ -435,7 +456,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 		return -1;
 	if (may_be_well(search, path))
 		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
-				is_abandoned(search, path)
+				is_abandoned(search, path) || end_at_passed(search, path)
 			? THRUM__POSSIBLE
 			: -1;
 	shorten_path(search, path);

@@ -169,7 +169,6 @@ static uint32_t last_given_in_vain(struct thrum__search *search, uint32_t leaf, 
 				THRUM__STATE_CANCELLED &&
 			THRUM__TASK(model, THRUM__EDGE(model, last, to), created) <
 				THRUM__TASK(model, leaf, created) &&
-			THRUM__EDGE(model, last, time) > THRUM__TASK(model, leaf, created) &&
 			!thrum__why_is_recent(model, THRUM__EDGE(model, last, time))
 		? last
 		: THRUM__NONE;

@@ -401,6 +401,7 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_ran_last(finding, search, path) ||
 			thrum__why_add_steady_ender(finding, search, path) ||
 			add_handed(finding, search, path) || add_taker(finding, search, path) ||
+			thrum__why_add_passed_over(finding, search, path->leaf) ||
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
 			add_untaken(finding, search, path) ||
 			add_gone_beginner(finding, search, path) ||

@@ -8,6 +8,7 @@
  *	lapsed.c     tells who was woken for something, and had given up its wait
  *	logged.c     tells which log line is unlike the others
  *	messages.c   tells which message nobody received
+ *	passed_over.c tells since when others are served without a task
  *	ran_last.c   tells which thread ran a task last, and didn't hand it on
  *	readied.c    tells which task was made ready twice, so that those behind it are lost
  *	unanswered.c tells in which turn a thread left out its answer
@@ -51,6 +52,14 @@ void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *
 /* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
  * ran first, and this one never ran. NONE: there is none, or there are several sorts. O(tasks). */
 uint32_t thrum__why_gone_beginner(struct thrum__search *, uint32_t task);
+
+/* ---- Those that are left out (passed_over.c) ------------------------------------------------- */
+
+/* Whether an object, or a task of this name, was served together with another one in round after round, and
+ * the other one is served without it since. If `finding` isn't NULL, adds steps for the first such round, and
+ * for what came just before it. O(edges), and O(tasks) for each task that came. */
+bool thrum__why_add_passed_over(struct thrum__finding *finding, struct thrum__search *,
+	uint32_t task);
 
 /* ---- Waits that were given up (lapsed.c) ----------------------------------------------------- */
 
