@@ -30,6 +30,7 @@ told[refuses-all]='Waits for .queued connections of socket [0-9]*, unwatched sin
 begin refuses-all "$programs/refuses" broken
 if [[ -x $programs/glib_removed ]]; then
 	leaves glib-fd 'left by the removed source on_question' "$programs/glib_removed" fd
+	leaves glib-socket 'left by the removed source on_packet' "$programs/glib_removed" socket
 	leaves glib-channel 'left by the removed source on_line' "$programs/glib_removed" channel
 fi
 if [[ -x $programs/event_removed ]]; then
@@ -60,7 +61,7 @@ for way in fine late handed taken; do
 	soon "refuses-all-$way" "$programs/refuses" "$way"
 done
 if [[ -x $programs/glib_removed ]]; then
-	for case in fd channel paused; do
+	for case in fd channel socket paused; do
 		soon "fine-glib-$case" "$programs/glib_removed" "$case" fine
 	done
 fi
@@ -100,7 +101,7 @@ if [[ -x $programs/uv_removed ]]; then
 	keeps fine-uv
 fi
 if [[ -x $programs/glib_removed ]]; then
-	for case in fd channel paused; do
+	for case in fd channel socket paused; do
 		keeps "fine-glib-$case"
 	done
 fi

@@ -53,6 +53,12 @@ soon relay "$programs/uv_relay" hang
 for case in fine timer thread; do
 	soon "relay-$case" "$programs/uv_relay" "$case"
 done
+# So too where the others have requests of their own.
+told[jobs]='unread data of socket [0-9]* while others go on, reading stopped by (on_question|uv_jobs\+0x)'
+soon jobs "$programs/uv_jobs" hang
+for case in fine slow later; do
+	soon "jobs-$case" "$programs/uv_jobs" "$case"
+done
 missing='data so far unread of socket [0-9]*, reading stopped by (on_question|uv_pauses\+0x)'
 told[asked]="read (on_answer|uv_pauses\+0x)[^:]*: Waits for .$missing"
 soon asked "$programs/uv_pauses" hang
@@ -69,6 +75,10 @@ has stopped why 'hold_back'
 has stopped why '(give|uv_stop\+0x).*Waits for .unread data of socket'
 for case in own-timer asked-ticks asked-timer asked-fine; do
 	has "$case" why '^no findings'
+done
+for case in fine slow later; do
+	has "jobs-$case" why '^no findings'
+	"$THRUM" dump "jobs-$case.thrum" | grep 'while others go on' && wrong "jobs-$case: it is read later"
 done
 for case in fine timer thread; do
 	has "relay-$case" why '^no findings'

@@ -136,10 +136,16 @@ bool thrum__adapt_asks_to_end(int number)
 	return number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
 }
 
+/* Whether a handler of a loop for this signal has no part in what is left. An end of a child comes only while
+ * there is one. */
+static bool is_aside(int number)
+{
+	return thrum__adapt_asks_to_end(number) || number == SIGCHLD;
+}
+
 void thrum__adapt_loop_handles(int number)
 {
-	const void *handler = thrum__adapt_asks_to_end(number) ? thrum__adapt_handler(number)
-							       : NULL;
+	const void *handler = is_aside(number) ? thrum__adapt_handler(number) : NULL;
 
 	atomic_store(&sought, 0);
 	for (int i = 0; handler && i < LOOPS; i++) {
@@ -164,7 +170,7 @@ static bool has_other_handlers(void)
 	for (int number = 1; number <= SIGRTMAX; number++) {
 		const void *handler = thrum__adapt_handler(number);
 
-		if (handler && !(thrum__adapt_asks_to_end(number) && is_of_loop(handler)))
+		if (handler && !(is_aside(number) && is_of_loop(handler)))
 			return true;
 	}
 	return false;

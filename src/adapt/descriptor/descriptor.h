@@ -139,6 +139,9 @@ void thrum__adapt_pipe_closed(int fd);
 /* Others may use this end, or all pipes. */
 void thrum__adapt_pipe_shared(int fd);
 void thrum__adapt_pipes_shared(void);
+/* A library is about to start a process for the calling thread, or has done so. It does nothing in the child
+ * but execute a program: so the child gets no pipe whose ends are closed by that. */
+void thrum__adapt_pipes_spawn(bool begins);
 /* The descriptor of this process whose other end has this inode; -1: none that is open. */
 int thrum__adapt_pipe_to(uint64_t inode);
 /* Whether others may use the pipe that is read by this descriptor, or written to. */

@@ -398,10 +398,44 @@ void thrum__adapt_pipe_shared(int fd)
 	share(written);
 }
 
+/* The calling thread is about to start a process by a library that does nothing in the child but execute
+ * another program. */
+static __thread struct {
+	bool is_on;
+	uint32_t made; /* pipes, before */
+} spawning __attribute__((tls_model("initial-exec")));
+
+void thrum__adapt_pipes_spawn(bool begins)
+{
+	spawning.is_on = begins;
+	spawning.made = atomic_load(&made);
+}
+
+static bool is_closed_by_exec(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags >= 0 && flags & FD_CLOEXEC;
+}
+
+/* Whether the child won't have the pipe: it closes both ends. The library makes pipes for it just before. */
+static bool stays(uint32_t number)
+{
+	struct pipe *pipe = &pipes[number];
+	int from = atomic_load(&pipe->from), to = atomic_load(&pipe->to);
+	uint32_t since = (number + PIPES - spawning.made % PIPES) % PIPES;
+
+	return spawning.is_on && since >= atomic_load(&made) - spawning.made &&
+		(pipe_of(&reads[from]) != pipe || is_closed_by_exec(from)) &&
+		(pipe_of(&writes_to[to]) != pipe || is_closed_by_exec(to));
+}
+
 void thrum__adapt_pipes_shared(void)
 {
+	int error = errno;
+
 	for (uint32_t i = 0; i < pipes_used(); i++) {
-		if (atomic_load(&pipes[i].ends) == 0)
+		if (atomic_load(&pipes[i].ends) == 0 || stays(i))
 			continue;
 		if (atomic_load(&pipes[i].ends) == 3 && !atomic_load(&pipes[i].is_shared) &&
 			strcmp(pipes[i].noun, "pipe") == 0)
@@ -412,6 +446,7 @@ void thrum__adapt_pipes_shared(void)
 	thrum__adapt_timers_shared();
 	thrum__adapt_connections_shared();
 	thrum__adapt_queues_shared();
+	errno = error;
 }
 
 /* ---- Using ------------------------------------------------------------------------------------ */

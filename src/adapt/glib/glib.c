@@ -22,6 +22,7 @@ REAL(g_source_set_ready_time)
 REAL(g_main_depth)
 REAL(g_io_channel_unix_get_fd)
 REAL(g_get_monotonic_time)
+REAL(g_socket_get_fd)
 
 __thread const char *thrum__adapt_glib_child;
 
@@ -301,6 +302,21 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 
 	if (!functions || !functions->get || !set_callback(source, &given))
 		real_g_source_set_callback_indirect(CALLER)(source, data, functions);
+}
+
+/* GIO makes the source by g_source_new. */
+REAL(g_socket_create_source)
+STAND_IN GSource *g_socket_create_source(GSocket *socket, GIOCondition condition,
+	GCancellable *cancellable)
+{
+	GSource *source = real_g_socket_create_source(CALLER)(socket, condition, cancellable);
+	struct cell *cell = cell_of(source);
+
+	if (cell && condition & G_IO_IN) {
+		cell->watched = real_g_socket_get_fd(NULL)(socket);
+		cell->watch = thrum__adapt_removed_source(cell->watched);
+	}
+	return source;
 }
 
 /* The descriptor of a channel; it, if a source waits for its data. */

@@ -4,8 +4,8 @@
  * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
  * naps talks with a loop meanwhile, as a client does; or has never heard of others, so that nobody can have
- * given it work, also before. And no loop is told of anything that comes from outside of these processes, nor
- * has it a timer that may go on with the rest.
+ * given it work, also before; nor has one that sleeps all the time. And no loop is told of anything that
+ * comes from outside of these processes, nor has it a timer that may go on with the rest.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -59,6 +59,16 @@ static bool has_run(const struct rest *rest, uint32_t tid)
 	return false;
 }
 
+/* Whether a thread wasn't there when the rest was seen first. */
+static bool has_begun_since(const struct rest *rest, uint32_t tid)
+{
+	unsigned i = 0;
+
+	while (i < rest->paces->count && rest->paces->list[i].tid != tid)
+		i++;
+	return i == rest->paces->count;
+}
+
 /* How many messages a thread has sent and received, and by which descriptor; for a child, all of its
  * threads. */
 static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
@@ -95,6 +105,15 @@ static bool is_for_loop(const struct rest *rest, const struct process_call *call
 	return other >= 0 && thrum__adapt_watch_epoll(other, &events) >= 0;
 }
 
+/* Whether a thread that hasn't run since has slept from before that on, and never heard of others, nor had to
+ * do with sockets and loops: such as the first thread, while the others work. */
+static bool is_mere_sleeper(const struct rest *rest, const struct thread *thread)
+{
+	return thread && !has_begun_since(rest, atomic_load(&thread->tid)) &&
+		atomic_load(&thread->messages) == 0 && thrum__adapt_loops_of(thread) == 0 &&
+		thrum__adapt_only_naps(thread, rest->at);
+}
+
 /* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client;
  * or it has never heard of others, since before the descriptor was watched. Another one may be at work. */
 static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
@@ -106,7 +125,7 @@ static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_
 	int64_t began = thrum__adapt_watch_began(rest->fd);
 
 	if (!has_run(rest, tid))
-		return false;
+		return is_mere_sleeper(rest, thread);
 	for (unsigned i = 0; i < paces->count; i++)
 		if (paces->list[i].tid == tid && paces->list[i].messages != talk.messages &&
 			is_for_loop(rest, call, talk.by - 1))

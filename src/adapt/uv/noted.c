@@ -27,6 +27,7 @@ struct noted *thrum__adapt_uv_note(struct noted_all *noted, uv_handle_t *handle,
 		one->more = 0;
 		one->since = rough_time();
 		one->quiet = 0;
+		one->overtaken = 0;
 		one->task = THRUM_TASK_NONE;
 		raise_to(&noted->used, i + 1);
 		if (look)

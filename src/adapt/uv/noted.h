@@ -19,6 +19,7 @@ struct noted {
 	const void *place;           /* the program's code that is to be named */
 	uint64_t more;               /* what its sort knows of it; 0 at first */
 	int64_t since, quiet;        /* quiet: 0 at first, for its sort, too */
+	uint32_t overtaken;          /* the same */
 	thrum_task task;             /* that tells of it, or NONE */
 };
 

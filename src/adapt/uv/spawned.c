@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -28,9 +29,26 @@ REAL(uv_fileno)
  * the turn of the loop in which nothing was left that goes on; 0: it isn't so. */
 static struct noted_all spawned = {.max = NOTED_MAX};
 
+void thrum__adapt_uv_inherits(const uv_process_options_t *options)
+{
+	for (int i = 0; i < options->stdio_count; i++) {
+		const uv_stdio_container_t *one = &options->stdio[i];
+		int fd = one->flags & UV_INHERIT_FD ? one->data.fd : -1;
+
+		if (one->flags & UV_INHERIT_STREAM &&
+			real_uv_fileno(NULL)((uv_handle_t *)one->data.stream, &fd) != 0)
+			fd = -1;
+		if (fd >= 0 && fd < DESCRIPTORS && is_of_pipe(fd))
+			thrum__adapt_pipe_shared(fd);
+	}
+}
+
 void thrum__adapt_uv_spawned(const uv_process_t *process, const uv_process_options_t *options,
 	const void *place)
 {
+	/* libuv takes the ends of children by its own handler; if the program has set none since. */
+	if (thrum__adapt_uv_is_code(thrum__adapt_handler(SIGCHLD)))
+		thrum__adapt_loop_handles(SIGCHLD);
 	for (int i = 0; i < options->stdio_count; i++) {
 		const uv_stdio_container_t *end = &options->stdio[i];
 		struct noted *one;

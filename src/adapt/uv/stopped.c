@@ -8,8 +8,10 @@
  * rest. The other end may be the loop's own, and have sent all: then its handle waits for the answer. That
  * is told later, and not if the program stopped reading for nearly as long before.
  *
- * Most stop since a write is under way, and start again in its callback. So where all requests are done for
- * long, and the stream is stopped still, the data is left for good, though other streams and threads go on.
+ * Most stop since a write is under way, and start again in its callback; or they begin a request right after
+ * that. So where all requests are done for long, and the stream is stopped still, the data is left for good,
+ * though other streams and threads go on. Requests of others say nothing of it once many streams were stopped
+ * later in the same place, and were read again: no queue serves those first.
  * The same is true if the reading was started again in vain, as it went on still, and stopped right after
  * that.
  */
@@ -21,12 +23,15 @@
 #include <sys/ioctl.h>
 
 #define STOPPED_LONG 500000000 /* ns; shorter stops are not looked at */
-#define STOPPED_TIMES 4        /* so many times as long as any before, a stop has no end */
+#define STOPPED_TIMES 4        /* so many times as long as any before, a stop has no end; */
+#define STOPPED_MORE 20        /* or so many, where others go on by requests, */
+#define OVERTAKEN 16           /* if so many later stops in the same place have ended */
 
 /* In `more`: */
 #define RENAMED 1u /* uv_run has returned since, so the pipe's name tells of it */
-#define DUE 2u  /* a request was under way when it was stopped, or it had just been started again */
-#define SURE 4u /* it is told that the data is left though others go on */
+#define DUE 2u     /* a request was under way or began then; or reading had just begun in vain */
+#define SURE 4u    /* it is told that the data is left though others go on */
+#define BUSY 8u    /* others have gone on by requests */
 
 /* By the place that stopped it. `quiet`: since when the loop has no request. */
 static struct noted_all stopped = {.max = NOTED_MAX};
@@ -60,6 +65,16 @@ static void note_vain(const uv_stream_t *stream)
 	}
 }
 
+/* This stop has ended: others in the same place may have begun before. */
+static void overtake(const struct noted *one)
+{
+	struct noted *other;
+
+	for (int i = 0; (other = thrum__adapt_uv_next_noted(&stopped, &i, one->epoll)) != NULL;)
+		if (other->place == one->place && other->since < one->since)
+			other->overtaken++;
+}
+
 void thrum__adapt_uv_started(const uv_handle_t *handle)
 {
 	const uv_stream_t *stream = (const void *)handle;
@@ -78,6 +93,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 		thrum__adapt_pipe_rename(fd, "", NULL, NULL);
 	if (rough_time() - one->since > atomic_load(&longest))
 		atomic_store(&longest, rough_time() - one->since);
+	overtake(one);
 	thrum__adapt_uv_unnote(one);
 }
 
@@ -97,6 +113,24 @@ void thrum__adapt_uv_left(const uv_loop_t *loop)
 	}
 }
 
+/* The latest stream that was stopped while no request was under way, and in which turn of the loop. */
+static __thread struct {
+	const void *stream;
+	uint32_t turn;
+} fresh __attribute__((tls_model("initial-exec")));
+
+void thrum__adapt_uv_begins(void)
+{
+	struct noted *one;
+
+	if (LIKELY(!fresh.stream))
+		return;
+	one = thrum__adapt_uv_noted(&stopped, fresh.stream);
+	if (one && fresh.turn == thrum__adapt_loops_of(thrum__adapt_self))
+		one->more |= DUE;
+	fresh.stream = NULL;
+}
+
 static void note(uv_stream_t *stream, const void *caller)
 {
 	struct noted *one = thrum__adapt_uv_note(&stopped, (uv_handle_t *)stream, caller, look);
@@ -106,6 +140,8 @@ static void note(uv_stream_t *stream, const void *caller)
 	if (stream->loop->active_reqs.count > 0 ||
 		(vain.stream == stream && vain.turn == thrum__adapt_loops_of(thrum__adapt_self)))
 		one->more = DUE;
+	fresh.stream = one->more ? NULL : stream;
+	fresh.turn = thrum__adapt_loops_of(thrum__adapt_self);
 	atomic_store(&thrum__adapt_stops_streams, true);
 }
 
@@ -156,7 +192,7 @@ static void look_at_stream(struct rest *rest, uv_stream_t *stream)
 			rest->reader = thrum__adapt_uv_task((uv_handle_t *)stream);
 	} else if (!is_read)
 		return;
-	else if (is_known && is_of_own_pipe(fd) && thrum__adapt_origin(fd) == FROM_INSIDE)
+	else if (is_known && thrum__adapt_origin(fd) == FROM_INSIDE)
 		rest->has_inner = true;
 	else
 		rest->may_go_on = true;
@@ -218,7 +254,9 @@ static bool is_asked(const struct noted *one, const struct rest *rest)
 /* Whether the data is left for good, though others go on. */
 static bool is_left(struct noted *one, struct rest *rest, int fd)
 {
-	if (!(one->more & DUE) || rest->age / STOPPED_TIMES <= atomic_load(&longest))
+	if (!(one->more & DUE) ||
+		rest->age / (one->more & BUSY ? STOPPED_MORE : STOPPED_TIMES) <=
+			atomic_load(&longest))
 		return false;
 	if (!one->quiet)
 		one->quiet = rough_time();
@@ -244,8 +282,10 @@ static void look_at(struct noted *one)
 	if (rest.writer < 0)
 		rest.writer = thrum__adapt_socket_peer(fd);
 	real_uv_walk(NULL)(handle->loop, look_at_handle, &rest);
-	if (rest.may_go_on ||
-		handle->loop->active_reqs.count != (rest.blocked != THRUM_TASK_NONE)) {
+	if (handle->loop->active_reqs.count != (rest.blocked != THRUM_TASK_NONE))
+		one->more |= BUSY;
+	if (rest.may_go_on || (one->more & BUSY && one->overtaken < OVERTAKEN)) {
+		one->more &= ~(uint64_t)BUSY;
 		one->quiet = 0;
 		return;
 	}
@@ -254,7 +294,7 @@ static void look_at(struct noted *one)
 		tell(one, fd, rest.waiter, "unread data of");
 		return;
 	}
-	if (one->task)
+	if (one->task || one->more & BUSY)
 		return;
 	if (!waiter)
 		waiter = rest.blocked;

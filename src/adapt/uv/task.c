@@ -69,6 +69,7 @@ void thrum__adapt_uv_accepted(uv_req_t *req, thrum_task task, int result, void (
 	}
 	req->reserved[REQUEST_TASK] = (void *)(uintptr_t)task;
 	req->reserved[REQUEST_CALLBACK] = (void *)(uintptr_t)cb;
+	thrum__adapt_uv_begins();
 }
 
 thrum_task thrum__adapt_uv_request_task(const uv_req_t *req)

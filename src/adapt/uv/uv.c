@@ -230,6 +230,7 @@ REAL(uv_run)
 REAL(uv_poll_start)
 REAL(uv_fileno)
 REAL(uv_pipe_connect)
+REAL(uv_err_name)
 REAL(uv_spawn)
 REAL(uv_close)
 
@@ -398,13 +399,19 @@ STAND_IN int uv_spawn(uv_loop_t *loop, uv_process_t *handle, const uv_process_op
 
 	snprintf(label, sizeof label, "spawn %s", slash ? slash + 1 : options->file);
 	ours.exit_cb = on_exit;
+	thrum__adapt_pipes_spawn(true);
 	int result = real_uv_spawn(CALLER)(loop, handle, &ours);
 
+	thrum__adapt_pipes_spawn(false);
+	thrum__adapt_uv_inherits(options);
 	/* A process that could not be started has a handle all the same, but no callback comes. */
 	thrum__adapt_uv_init(AS_HANDLE(handle), THRUM_KIND_REQUEST, label, CALLER);
 	thrum__adapt_uv_keep(AS_HANDLE(handle), AS_FUNCTION(options->exit_cb));
 	if (result == 0)
 		thrum__adapt_uv_spawned(handle, options, thrum__adapt_caller(CALLER));
+	else
+		thrum_task_fail(thrum__adapt_uv_task(AS_HANDLE(handle)),
+			real_uv_err_name(NULL)(result));
 	return result;
 }
 

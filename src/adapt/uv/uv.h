@@ -22,6 +22,8 @@ bool thrum__adapt_uv_begin(const void *caller);
 
 /* The request was accepted, or not. Keeps its task and the program's callback in it. */
 void thrum__adapt_uv_accepted(uv_req_t *, thrum_task, int result, void (*cb)(void));
+/* A request has begun in this thread's loop: see stopped.c. */
+void thrum__adapt_uv_begins(void);
 
 /* The state of a callback that runs as a task. */
 struct uv_run {
@@ -72,6 +74,8 @@ void thrum__adapt_uv_connected(uv_stream_t *, const void *callback);
 void thrum__adapt_uv_listens_anew(const uv_stream_t *);
 /* An accepted stream or a socket for datagrams is read from now on, or closed. */
 void thrum__adapt_uv_is_taken(const void *handle);
+/* The process gets duplicates of these descriptors, and none that is closed by its execution. */
+void thrum__adapt_uv_inherits(const uv_process_options_t *);
 /* The process was spawned there: its output may have pipes, which should be read. One is read, or closed. */
 void thrum__adapt_uv_spawned(const uv_process_t *, const uv_process_options_t *, const void *place);
 void thrum__adapt_uv_output_taken(const void *handle);

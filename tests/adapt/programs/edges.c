@@ -9,6 +9,7 @@
  * edges once	the watch (EPOLLONESHOT) isn't armed again after a part
  * edges removed	the watch is removed after a part
  * edges room	the rest of an answer isn't sent once there is room
+ * edges sleeper	the loop has a thread of its own, and the first thread sleeps
  *
  * With "fine" it takes, or sends, all. These are well, too, and end by themselves:
  *
@@ -251,13 +252,33 @@ static void take_event(int fd, uint32_t events, int *open)
 		pthread_create(&worker, NULL, work, NULL);
 }
 
+static void run(int open)
+{
+	struct epoll_event event;
+	int count;
+
+	while (open > 0 && (count = epoll_wait(set, &event, 1, left_of_time())) >= 0) {
+		if (count == 1)
+			take_event(event.data.fd, event.events, &open);
+		if (due != 0 && left_of_time() <= 0)
+			for (due = 0; take(uploads[0], &open);)
+				continue;
+	}
+	puts("done");
+}
+
+static void *serve(void *unused)
+{
+	(void)unused;
+	run(2);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	struct itimerspec every = {{0, 100000000}, {0, 100000000}};
 	const char *name = argc > 1 ? argv[1] : "";
-	struct epoll_event event;
 	uint32_t events;
-	int open = 2, count;
 	pthread_t worker;
 
 	is_fine = argc > 2;
@@ -293,13 +314,10 @@ int main(int argc, char **argv)
 	watch(timer, EPOLLIN);
 	if (is_busy)
 		pthread_create(&worker, NULL, work, NULL);
-	while (open > 0 && (count = epoll_wait(set, &event, 1, left_of_time())) >= 0) {
-		if (count == 1)
-			take_event(event.data.fd, event.events, &open);
-		if (due != 0 && left_of_time() <= 0)
-			for (due = 0; take(uploads[0], &open);)
-				continue;
+	if (strcmp(name, "sleeper") == 0) {
+		pthread_create(&worker, NULL, serve, NULL);
+		sleep(100);
 	}
-	puts("done");
+	run(2);
 	return 0;
 }

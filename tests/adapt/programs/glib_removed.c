@@ -5,12 +5,14 @@
  *
  * glib_removed fd		a source of a descriptor
  * glib_removed channel		a watch of a channel
+ * glib_removed socket		a source of a GSocket
  *
  * With `fine`: the callback says that it goes on. Then this ends, too:
  *
  * glib_removed paused		the source comes again by a timeout
  */
 #define _GNU_SOURCE
+#include <gio/gio.h>
 #include <glib-unix.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,11 @@ static gboolean on_line(GIOChannel *channel, GIOCondition condition, gpointer da
 	return on_question(g_io_channel_unix_get_fd(channel), condition, data);
 }
 
+static gboolean on_packet(GSocket *socket, GIOCondition condition, gpointer data)
+{
+	return on_question(g_socket_get_fd(socket), condition, data);
+}
+
 static gpointer ask(gpointer unused)
 {
 	const char *question = "aaxaa";
@@ -88,6 +95,13 @@ int main(int argc, char **argv)
 
 		g_io_add_watch(channel, G_IO_IN | G_IO_HUP, on_line, NULL);
 		g_io_channel_unref(channel);
+	} else if (strcmp(name, "socket") == 0) {
+		GSocket *socket = g_socket_new_from_fd(ends[0], NULL);
+		GSource *source = g_socket_create_source(socket, G_IO_IN | G_IO_HUP, NULL);
+
+		g_source_set_callback(source, (GSourceFunc)(void (*)(void))on_packet, NULL, NULL);
+		g_source_attach(source, NULL);
+		g_source_unref(source);
 	} else {
 		g_unix_fd_add(ends[0], G_IO_IN, on_question, NULL);
 		g_timeout_add(10, on_tick, NULL);

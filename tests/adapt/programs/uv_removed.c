@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A descriptor that libuv watches for a program (uv_poll_t), until the callback stops the watch; with
- * "fine" it starts anew. It knows nothing of thrum. Where it hangs, SIGALRM ends it.
+ * "fine" it starts anew. It knows nothing of thrum. Where it hangs, SIGALRM ends it. A child was started
+ * before, so libuv has a handler for its end.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -37,6 +38,23 @@ void on_readable(uv_poll_t *handle, int status, int events)
 		uv_poll_start(handle, UV_READABLE, on_readable);
 }
 
+static void on_ended(uv_process_t *handle, int64_t status, int number)
+{
+	(void)status, (void)number;
+	uv_close((uv_handle_t *)handle, NULL);
+}
+
+static void run_child(void)
+{
+	static uv_process_t child;
+	char *line[] = {(char[]){"true"}, NULL};
+	uv_process_options_t options = {.file = *line, .args = line, .exit_cb = on_ended};
+
+	if (uv_spawn(uv_default_loop(), &child, &options) != 0)
+		abort();
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+}
+
 static void *ask(void *unused)
 {
 	char byte;
@@ -55,8 +73,9 @@ int main(int argc, char **argv)
 	(void)argv;
 	is_fine = argc > 1;
 	end_after(is_fine ? 60 : 8);
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return 1;
+	run_child();
 	uv_async_init(uv_default_loop(), &wake, NULL);
 	uv_poll_init(uv_default_loop(), &poll_handle, ends[0]);
 	uv_poll_start(&poll_handle, UV_READABLE, on_readable);
