@@ -33,6 +33,7 @@ void thrum__scene_bands_choose(struct thrum__scene *scene, float y1, float y2)
 	double at = thrum__scene_track_at(scene, y1);
 	const struct thrum__scene_bands_place *place;
 	unsigned low, high;
+	int64_t shortest, longest;
 	float top;
 
 	state->took_from = state->took_to = 0;
@@ -46,11 +47,13 @@ void thrum__scene_bands_choose(struct thrum__scene *scene, float y1, float y2)
 	low = row_at(place, fmaxf(y1, y2) - top);
 	high = row_at(place, fminf(y1, y2) - top) + 1;
 	thrum__scene_bands_name(bands, place, state->focus);
-	/* The lowest row has all shorter lines, too, and the highest all longer ones. */
-	if (low > 0)
-		state->took_from = thrum__bands_bound(place->class + low * place->per);
-	state->took_to = high < place->rows ? thrum__bands_bound(place->class + high * place->per)
-					    : THRUM__TIME_MAX;
+	/* The lowest row has all shorter lines, too, and the highest all longer ones. No line that is shown
+	 * takes longer than THRUM__END_MAX. */
+	shortest = low > 0 ? thrum__bands_bound(place->class + low * place->per) : 0;
+	state->took_from = shortest < THRUM__END_MAX ? shortest : THRUM__END_MAX;
+	longest = thrum__bands_bound(place->class + high * place->per);
+	state->took_to = high < place->rows && longest <= THRUM__END_MAX ? longest
+									 : THRUM__TIME_MAX;
 }
 
 void thrum__bands_paint_box(const struct thrum__bands_pen *pen,
