@@ -400,7 +400,10 @@ static bool fast_link(enum thrum__record_type type, const void *key, size_t size
 	if (is_beyond(event.gap))
 		return abandon_event(thread);
 	event.at[HEADER] = (uint8_t)size;
-	memcpy(event.at + HEADER + 1, key, size);
+	if (LIKELY(size == sizeof(struct thrum__connection_key))) /* without a call */
+		memcpy(event.at + HEADER + 1, key, sizeof(struct thrum__connection_key));
+	else
+		memcpy(event.at + HEADER + 1, key, size);
 	return finish_event(thread, lane, event, HEADER + 1 + size);
 }
 

@@ -70,7 +70,7 @@ for folder in ("adapt", "record", "port"):
     for path in glob.glob(os.path.join(source, "src", folder, "**", "*.c"), recursive=True):
         text = read(path)
         used.update(re.findall(r"\breal_(\w+)\(NULL\)", text))
-        for call in re.findall(r"\bsyscall\(\s*SYS_(\w+)", text):
+        for call in re.findall(r"\b(?:real_)?syscall(?:\(NULL\))?\(\s*SYS_(\w+)", text):
             made[call] = os.path.relpath(path, source)
 # It is of 32 bits.
 made.pop("mmap2", None)

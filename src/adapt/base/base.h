@@ -554,9 +554,15 @@ struct wait {
 	thrum_task task, source; /* task waits for source */
 	bool ends_source;        /* it ends with the wait */
 	/* Tasks that end with the wait, too: those who have the other end of a pipe. */
-	thrum_task also[WAIT_ALSO];
 	unsigned also_count;
+	thrum_task also[WAIT_ALSO];
 };
+/* One of which nothing is recorded. */
+static inline void clear_wait(struct wait *wait)
+{
+	memset(wait, 0, offsetof(struct wait, also));
+	wait->pause.is_over = true;
+}
 
 /* Whether the function of this name waits for some time at most. */
 #define IS_TIMED(name) (strstr(#name, "timed") || strstr(#name, "clock"))

@@ -35,6 +35,13 @@ static inline bool has_handovers(void)
 	return atomic_load_explicit(&thrum__adapt_has_handovers, memory_order_relaxed);
 }
 
+/* Whether the calling thread has ever taken a lock: only such a thread hands anything over. */
+static inline bool has_taken_lock(void)
+{
+	return thrum__adapt_self &&
+		atomic_load_explicit(&thrum__adapt_self->held[0].lock, memory_order_relaxed);
+}
+
 /* The calling thread is about to write a few bytes to the pipe that is read from by this descriptor. */
 void thrum__adapt_handover_write(int from);
 /* It has read from it. */

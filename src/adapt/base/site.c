@@ -239,23 +239,19 @@ static void make_reason(struct reason *reason, const char *call, const void *cal
 	atomic_store_explicit(&reason->is_made, true, memory_order_release);
 }
 
-struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside,
-	bool is_timed)
+/* The reason of that sort for a caller. */
+static NOINLINE struct thrum_tag *reason_of(const char *call, const void *caller, unsigned sort,
+	struct thrum_tag *usual)
 {
-	static struct thrum_tag usuals[] = {THRUM__TAG(THRUM__REASON_WORK),
-		THRUM__TAG(THRUM__REASON_WORK_OUTSIDE), THRUM__TAG(THRUM__REASON_WORK_FOR_A_TIME),
-		THRUM__TAG(THRUM__REASON_OUTSIDE_FOR_A_TIME)};
-	unsigned sort = (unsigned)is_outside | (unsigned)is_timed << 1;
-	struct thrum_tag *usual = sort == 0 ? THRUM_WAIT_FOR_WORK : &usuals[sort];
 	uintptr_t bits = (uintptr_t)caller << 2 | sort;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;
 
-	for (int i = 0; caller && i < TRIES; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		struct reason *reason = &reasons[(at + (uint32_t)i) % REASONS];
 		uintptr_t known = atomic_load_explicit(&reason->key, memory_order_relaxed);
 
 		if (!known && atomic_compare_exchange_strong(&reason->key, &known, bits)) {
-			make_reason(reason, call, caller, usuals[sort].name);
+			make_reason(reason, call, caller, usual->name);
 			return &reason->tag;
 		}
 		/* Until another thread has made it: the usual one. */
@@ -265,4 +261,16 @@ struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller,
 				: usual;
 	}
 	return usual;
+}
+
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller, bool is_outside,
+	bool is_timed)
+{
+	static struct thrum_tag usuals[] = {THRUM__TAG(THRUM__REASON_WORK),
+		THRUM__TAG(THRUM__REASON_WORK_OUTSIDE), THRUM__TAG(THRUM__REASON_WORK_FOR_A_TIME),
+		THRUM__TAG(THRUM__REASON_OUTSIDE_FOR_A_TIME)};
+	unsigned sort = (unsigned)is_outside | (unsigned)is_timed << 1;
+	struct thrum_tag *usual = sort == 0 ? THRUM_WAIT_FOR_WORK : &usuals[sort];
+
+	return caller ? reason_of(call, caller, sort, usual) : usual;
 }

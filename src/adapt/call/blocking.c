@@ -67,12 +67,14 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef REAPS
 #undef LEARNS
 
+REAL(syscall)
+
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
 #define WAKE_UP 8  /* bytes, at most, that may only wake a loop */
 #define ROOM LARGE /* at least, at a descriptor that can be written to */
 
-static bool would_read(int fd, int flags)
+static inline bool would_read(int fd, int flags)
 {
 	return !(flags & MSG_DONTWAIT) &&
 		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
@@ -84,7 +86,7 @@ static int flags_for(size_t size)
 	return size > 0 ? 0 : MSG_DONTWAIT;
 }
 
-static bool would_write(int fd, int flags, size_t size)
+static inline bool would_write(int fd, int flags, size_t size)
 {
 	if (flags & MSG_DONTWAIT) {
 		thrum__adapt_descriptor_learn(fd); /* who sends is noted all the same */
@@ -285,8 +287,7 @@ static enum side side_of(int fd)
 static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void *caller)
 {
 	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
-		thrum__adapt_pipe_read(fd);
-		thrum__adapt_pipe_took(fd, (size_t)result, caller);
+		thrum__adapt_pipe_read(fd, (size_t)result, caller);
 		if (UNLIKELY(has_handovers()))
 			thrum__adapt_handover_read(fd);
 	}
@@ -294,12 +295,12 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 		is_socket(fd))
 		thrum__adapt_edge_read(fd);
 	if (is_socket(fd) && result > 0) {
-		thrum__adapt_reader_note(fd, caller);
-		thrum__adapt_user_note(fd);
+		note_reader(fd, caller);
+		note_user(fd);
 		if (!is_noted)
 			thrum__adapt_socket_receive(fd);
 	} else if (result > 0) {
-		thrum__adapt_user_got(fd);
+		note_getter(fd);
 	}
 	hear_news(thrum__adapt_self);
 	return result;
@@ -329,12 +330,12 @@ static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *pa
  * fails with EAGAIN if it would wait, and with another error if that isn't known. */
 static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *parts, int count)
 {
-	if (size == 0 || thrum__adapt_waits_for_more(fd) || !may_block(fd)) {
+	if (size == 0 || !thrum__adapt_waits_for_any(fd)) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
 	pthread_testcancel();
-	return syscall(SYS_preadv2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+	return real_syscall(NULL)(SYS_preadv2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
 }
 
 #define GETS(name, parameters, arguments, size, parts, count) \
@@ -460,7 +461,6 @@ static inline ssize_t note_received(int fd, ssize_t result, const struct sockadd
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
-		int error = errno; \
 \
 		if (LIKELY(!may_wait_for(fd, false, 0))) \
 			return real_##name(caller) arguments; \
@@ -468,7 +468,8 @@ static inline ssize_t note_received(int fd, ssize_t result, const struct sockadd
 		socklen_t size_before = length; \
 \
 		/* Where it waits for more, the first would take only a part of that. */ \
-		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd) && may_block(fd)) { \
+		if (!(flags & MSG_WAITALL) && thrum__adapt_waits_for_any(fd)) { \
+			int error = errno; \
 			ssize_t result = real_##name(caller) first; \
 \
 			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
@@ -485,20 +486,18 @@ static inline ssize_t note_received(int fd, ssize_t result, const struct sockadd
 
 /* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
  * succeed. */
-static bool note_write(int fd, size_t size, const void *caller)
+static inline bool note_write(int fd, size_t size, const void *caller)
 {
 	bool is_sure;
 
-	thrum__adapt_user_note(fd);
+	note_user(fd);
 	if (is_socket(fd))
 		thrum__adapt_socket_send(fd);
 	if (!is_of_pipe(fd))
 		return false;
-	thrum__adapt_pipe_use(fd);
-	thrum__adapt_pipe_gives(fd, size);
-	if (size <= WAKE_UP)
+	if (size <= WAKE_UP && has_taken_lock())
 		thrum__adapt_handover_write(thrum__adapt_pipe_other(fd, false));
-	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
+	is_sure = thrum__adapt_pipe_writes(fd, size) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd, caller);
 	return is_sure;
@@ -506,7 +505,8 @@ static bool note_write(int fd, size_t size, const void *caller)
 
 /* size: as the call returns it if all is written; SIZE_MAX: not known. Eight bytes or fewer, as of an
  * eventfd, may only wake somebody. */
-static ssize_t note_written(int fd, bool is_noted, ssize_t result, size_t size, const void *caller)
+static inline ssize_t note_written(int fd, bool is_noted, ssize_t result, size_t size,
+	const void *caller)
 {
 	if (is_of_pipe(fd) && !is_noted && result > 0)
 		thrum__adapt_pipe_written(fd, caller);
@@ -528,7 +528,8 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 	errno = EAGAIN;
 	tried = 0;
 	if (size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel()) {
-		result = syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+		result = real_syscall(
+			NULL)(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
 		if (result >= 0 || errno == EAGAIN)
 			tried = fd + 1;
 		else if (errno != EPIPE) /* kernels before 6.4 can't, and a sandbox may forbid it */
@@ -554,7 +555,6 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
-		int error = errno; \
 \
 		if (UNLIKELY(is_of_tokens(fd))) \
 			thrum__adapt_tokens_gives(fd, size); \
@@ -565,6 +565,7 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		bool waits = would_write(fd, 0, all), is_noted = note_write(fd, all, caller); \
 \
 		if (UNLIKELY(waits)) { \
+			int error = errno; \
 			ssize_t result = try_write(fd, all, parts, count); \
 \
 			if (result >= 0 || errno != EAGAIN) \

@@ -126,7 +126,7 @@ static void make_sockets(const int fds[2], const void *caller)
 		int result = real_##name(CALLER) arguments; \
 \
 		if (result > 0) { \
-			thrum__adapt_pipe_gives(fd, (size_t)result); \
+			thrum__adapt_pipe_writes(fd, (size_t)result); \
 			thrum__adapt_pipe_written(fd, CALLER); \
 		} \
 		return result; \

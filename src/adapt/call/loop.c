@@ -163,7 +163,8 @@ static void tell_epoll(const struct epoll_event *events, int count, const void *
 {
 	if (thrum__adapt_has_timers())
 		thrum__adapt_rearm_told(events, count);
-	if (thrum__adapt_spin_told(events, count, caller))
+	if (UNLIKELY(thrum__adapt_may_spin(events, count)) &&
+		thrum__adapt_spin_told(events, count, caller))
 		return;
 	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {
 		int fd = thrum__adapt_watch_told(&events[i]);
@@ -256,8 +257,8 @@ static int left_of(int limit, uint64_t began)
 
 /* The wait also ends when the thread is cancelled. */
 #define LOOKING(of_epoll) \
-	struct wait wait \
-		__attribute__((cleanup(thrum__adapt_look_end))) = {.pause.is_over = true}; \
+	struct wait wait __attribute__((cleanup(thrum__adapt_look_end))); \
+	clear_wait(&wait); \
 	struct looking looking = {.wait = &wait, \
 		.caller = CALLER, \
 		.reason = THRUM_WAIT_FOR_WORK, \
@@ -333,8 +334,8 @@ static int left_of(int limit, uint64_t began)
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
-			if (UNLIKELY(thrum__adapt_looks_aside(&looking)) && !looks && \
-				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
+			if (is_recorded && !looks && (limit < 0 || limit > LOOK_FIRST) && \
+				UNLIKELY(thrum__adapt_looks_aside(&looking)) && \
 				thrum__adapt_may_look_aside(&looking)) \
 				LOOK_ASIDE(name, arguments) \
 			else \

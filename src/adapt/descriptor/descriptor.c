@@ -91,25 +91,13 @@ static bool find_out(int fd, short events)
 	return false;
 }
 
-bool thrum__adapt_would_wait(int fd, short events)
+bool thrum__adapt_find_wait(int fd, short events)
 {
 	int error = errno;
 	bool waits = find_out(fd, events);
 
 	errno = error;
 	return waits;
-}
-
-void thrum__adapt_descriptor_learn(int fd)
-{
-	if (!(atomic_load(&thrum__adapt_descriptors[fd]) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
-		thrum__adapt_would_wait(fd, 0);
-}
-
-bool thrum__adapt_waits_for_more(int fd)
-{
-	thrum__adapt_descriptor_learn(fd);
-	return atomic_load(&thrum__adapt_descriptors[fd]) & DESCRIPTOR_LOW;
 }
 
 void thrum__adapt_descriptor_changes(int fd)

@@ -87,13 +87,28 @@ static inline bool is_of_tokens(int fd)
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
  * may have to wait for. Keeps errno. */
-bool thrum__adapt_would_wait(int fd, short events);
+bool thrum__adapt_find_wait(int fd, short events);
+static inline bool thrum__adapt_would_wait(int fd, short events)
+{
+	uint8_t sort = atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed);
+
+	return (sort & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)) != DESCRIPTOR_QUICK &&
+		thrum__adapt_find_wait(fd, events);
+}
 
 /* Finds out what a descriptor is, unless that is known. Keeps errno. */
-void thrum__adapt_descriptor_learn(int fd);
+static inline void thrum__adapt_descriptor_learn(int fd)
+{
+	if (UNLIKELY(!is_of_sort(fd, DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
+		thrum__adapt_find_wait(fd, 0);
+}
 
-/* Whether a call that receives may wait though there is something. Keeps errno. */
-bool thrum__adapt_waits_for_more(int fd);
+/* Whether a call that receives may wait, but only if there is nothing. Keeps errno. */
+static inline bool thrum__adapt_waits_for_any(int fd)
+{
+	thrum__adapt_descriptor_learn(fd);
+	return may_block(fd) && !is_of_sort(fd, DESCRIPTOR_LOW);
+}
 
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);
@@ -156,7 +171,7 @@ static inline bool is_of_own_pipe(int fd)
 bool thrum__adapt_has_shared(void);
 /* In a fork's child: nothing is known of its pipes. */
 void thrum__adapt_pipes_left(void);
-/* This process uses an end that is written to. */
+/* This process uses an end that is written to, in ways that aren't seen. */
 void thrum__adapt_pipe_use(int fd);
 /* The thread that used an end last, or made it; 0: not known. */
 uint32_t thrum__adapt_pipe_user(int fd, bool writes);
@@ -195,14 +210,15 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
 /* If somebody has waited for the pipe that is read by a descriptor: its name ends in these words from now on,
  * and in a noun and a place unless the noun is NULL. */
 void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place);
-/* Whether somebody has waited for the pipe to which is written by this descriptor. */
-bool thrum__adapt_pipe_is_known(int fd);
 /* The task that waits for the pipe to which is written by a descriptor, or NONE. */
 thrum_task thrum__adapt_pipe_waiter(int fd);
 /* The same for the pipe that is read by a descriptor. */
 thrum_task thrum__adapt_pipe_writer(int fd);
-/* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
-void thrum__adapt_pipe_read(int fd);
+/* The calling thread has read so much from it. That is recorded if somebody has waited for the pipe. */
+void thrum__adapt_pipe_read(int fd, size_t size, const void *caller);
+/* It is about to write so much. Returns whether somebody has waited for the pipe. */
+bool thrum__adapt_pipe_writes(int fd, size_t size);
+/* Records that the running task writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_written(int fd, const void *caller);
 /* The calling thread has read more than one from an eventfd: then its name says so. Does nothing for other
  * pipes. */
@@ -213,9 +229,6 @@ uint64_t thrum__adapt_eventfd_taken(int fd, const void **caller);
 /* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
  * byte, and gives it back. So it is a semaphore. */
 
-/* The calling thread has read so much from it, or is about to write so much. */
-void thrum__adapt_pipe_took(int fd, size_t size, const void *caller);
-void thrum__adapt_pipe_gives(int fd, size_t size);
 /* The semaphore of the pipe that is read by this descriptor: not its address, but as those of
  * base/permits.c. NULL: it has no tokens. */
 const void *thrum__adapt_pipe_tokens(int fd);
@@ -307,6 +320,26 @@ bool thrum__adapt_tcp_other(int fd, uint64_t *inode);
 void thrum__adapt_user_note(int fd);
 /* Something came out of it. */
 void thrum__adapt_user_got(int fd);
+/* By descriptor: who used it, the process with its only thread in the upper half; and the process in which
+ * something came out of it. */
+extern _Atomic uint64_t thrum__adapt_users[DESCRIPTORS];
+extern _Atomic pid_t thrum__adapt_getters[DESCRIPTORS];
+/* The calling thread, in the same way, once that is known. */
+#define NO_USER UINT64_MAX
+extern __thread uint64_t thrum__adapt_user __attribute__((tls_model("initial-exec")));
+/* The same for a descriptor below DESCRIPTORS: mostly the thread has used it before. */
+static inline void note_user(int fd)
+{
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_users[fd], memory_order_relaxed) !=
+		    thrum__adapt_user))
+		thrum__adapt_user_note(fd);
+}
+static inline void note_getter(int fd)
+{
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_getters[fd], memory_order_relaxed) !=
+		    (pid_t)(uint32_t)thrum__adapt_user))
+		thrum__adapt_user_got(fd);
+}
 /* It has accepted this one, and its uses are noted. */
 void thrum__adapt_user_accepted(int fd);
 /* The descriptor is another one from now on. */
@@ -330,9 +363,14 @@ bool thrum__adapt_user_has_got(pid_t process, int fd);
 
 /* ---- readers.c ---- */
 
-/* A call at that place has read from a socket; NULL: the socket is another one from now on. The descriptor is
- * less than FDS_MAX. Async-signal-safe. */
-void thrum__adapt_reader_note(int fd, const void *caller);
+extern const void *_Atomic thrum__adapt_readers[FDS_MAX];
+/* A call at that place has read from a socket; NULL: the socket is another one from now on.
+ * Async-signal-safe. */
+static inline void note_reader(int fd, const void *caller)
+{
+	if (LIKELY((unsigned)fd < FDS_MAX))
+		atomic_store_explicit(&thrum__adapt_readers[fd], caller, memory_order_relaxed);
+}
 /* The place; NULL: nothing was read from it. */
 const void *thrum__adapt_reader(int fd);
 /* Adds ", read last by" and the place to a label with room for PLACE_MAX more bytes, if the program's own

@@ -29,6 +29,7 @@ struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
+	_Atomic bool is_waited;   /* somebody has waited for it, or is about to: it has an object */
 	_Atomic bool is_read;     /* something came out of it, */
 	_Atomic bool is_told;     /* a write to it was recorded */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
@@ -82,6 +83,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].from, from);
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
+		atomic_store(&pipes[n].is_waited, false);
 		atomic_store(&pipes[n].is_read, false);
 		atomic_store(&pipes[n].is_told, false);
 		atomic_store(&pipes[n].may_be_read, false);
@@ -206,32 +208,29 @@ static void share(struct pipe *pipe)
 	thrum_task_become(atomic_exchange(&object->task, other), other);
 }
 
-static void note_user(_Atomic uint32_t *user)
+static inline void use(struct pipe *pipe)
 {
 	const struct thread *self = thrum__adapt_self;
+	uint32_t before = atomic_load_explicit(&pipe->writer, memory_order_relaxed);
+	uint32_t tid = self ? atomic_load_explicit(&self->tid, memory_order_relaxed) : before;
 
-	if (self)
-		atomic_store_explicit(user, atomic_load_explicit(&self->tid, memory_order_relaxed),
-			memory_order_relaxed);
+	atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+	/* The thread that made it counts as one that wrote. */
+	if (UNLIKELY(!self || tid != before)) {
+		atomic_store_explicit(&pipe->writer, tid, memory_order_relaxed);
+		atomic_store_explicit(&pipe->has_writers, true, memory_order_relaxed);
+	}
+	atomic_store_explicit(&pipe->turn,
+		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 }
 
 void thrum__adapt_pipe_use(int fd)
 {
 	struct pipe *pipe = pipe_of(&writes_to[fd]);
-	uint32_t before;
 
-	if (!pipe)
-		return;
-	atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
-	before = atomic_load_explicit(&pipe->writer, memory_order_relaxed);
-	note_user(&pipe->writer);
-	/* The thread that made it counts as one that wrote. */
-	if (!thrum__adapt_self ||
-		atomic_load_explicit(&pipe->writer, memory_order_relaxed) != before)
-		atomic_store_explicit(&pipe->has_writers, true, memory_order_relaxed);
-	atomic_store_explicit(&pipe->turn,
-		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) + 1,
-		memory_order_relaxed);
+	if (pipe)
+		use(pipe);
 }
 
 uint32_t thrum__adapt_pipe_user(int fd, bool writes)
@@ -480,6 +479,7 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
 	if (!pipe || atomic_load(&pipe->is_shared))
 		return NULL;
 	put_name(label, pipe);
+	atomic_store(&pipe->is_waited, true);
 	return thrum__adapt_object_named(pipe,
 		has_tokens(pipe) ? THRUM_KIND_SEMAPHORE : THRUM_KIND_STREAM, label, caller);
 }
@@ -490,9 +490,11 @@ bool thrum__adapt_has_pipes(void)
 }
 
 /* Returns the object of a pipe for which somebody has waited, or NULL. */
-static struct object *known_object(const struct pipe *pipe)
+static inline struct object *known_object(const struct pipe *pipe)
 {
-	return pipe && !atomic_load(&pipe->is_shared) ? thrum__adapt_object((uintptr_t)pipe) : NULL;
+	return pipe && UNLIKELY(atomic_load(&pipe->is_waited)) && !atomic_load(&pipe->is_shared)
+		? thrum__adapt_object((uintptr_t)pipe)
+		: NULL;
 }
 
 void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place)
@@ -508,11 +510,6 @@ void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const
 	if (noun)
 		thrum__adapt_label(label + strlen(label), noun, place);
 	thrum_task_label(atomic_load(&object->task), label);
-}
-
-bool thrum__adapt_pipe_is_known(int fd)
-{
-	return known_object(pipe_of(&writes_to[fd])) != NULL;
 }
 
 static thrum_task waiter_of(const struct pipe *pipe)
@@ -531,19 +528,6 @@ thrum_task thrum__adapt_pipe_waiter(int fd)
 thrum_task thrum__adapt_pipe_writer(int fd)
 {
 	return is_of_pipe(fd) ? waiter_of(pipe_of(&reads[fd])) : THRUM_TASK_NONE;
-}
-
-void thrum__adapt_pipe_read(int fd)
-{
-	struct pipe *pipe = pipe_of(&reads[fd]);
-	struct object *object = known_object(pipe);
-
-	if (pipe) {
-		atomic_store_explicit(&pipe->is_read, true, memory_order_relaxed);
-		note_user(&pipe->reader);
-	}
-	if (object)
-		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
 }
 
 void thrum__adapt_eventfd_read(int fd, uint64_t amount, const void *caller)
@@ -620,13 +604,10 @@ static void end_tokens(struct pipe *pipe)
 		change_kind(pipe, THRUM_KIND_STREAM);
 }
 
-void thrum__adapt_pipe_took(int fd, size_t size, const void *caller)
+static NOINLINE void take(struct pipe *pipe, size_t size, const void *caller)
 {
-	struct pipe *pipe = pipe_of(&reads[fd]);
 	uint8_t unknown = TOKENS_UNKNOWN;
 
-	if (!pipe || atomic_load(&pipe->is_shared) || atomic_load(&pipe->tokens) == TOKENS_NONE)
-		return;
 	/* A worker takes job after job, but a thread seldom needs two tokens. */
 	if (size != 1 || (!has_tokens(pipe) && thrum__adapt_permit_has(pipe))) {
 		end_tokens(pipe);
@@ -638,15 +619,8 @@ void thrum__adapt_pipe_took(int fd, size_t size, const void *caller)
 	take_permit(pipe, caller);
 }
 
-void thrum__adapt_pipe_gives(int fd, size_t size)
+static NOINLINE void give(struct pipe *pipe, size_t size, uint8_t tokens)
 {
-	struct pipe *pipe = pipe_of(&writes_to[fd]);
-	uint8_t tokens = pipe ? atomic_load(&pipe->tokens) : TOKENS_NONE;
-
-	if (pipe)
-		atomic_store_explicit(&pipe->is_written, true, memory_order_relaxed);
-	if (tokens != TOKENS_NOTED && tokens != TOKENS_TOLD)
-		return;
 	/* Tokens that are there from the beginning may be written late, and all at once. */
 	if (size != 1 || !thrum__adapt_permit_has(pipe)) {
 		if (tokens == TOKENS_TOLD)
@@ -657,6 +631,40 @@ void thrum__adapt_pipe_gives(int fd, size_t size)
 	if (atomic_fetch_add(&pipe->returns, 1) + 1 >= RETURNS_MIN &&
 		atomic_load(&pipe->returns) * 2 >= atomic_load(&pipe->takes))
 		tell_tokens(pipe);
+}
+
+void thrum__adapt_pipe_read(int fd, size_t size, const void *caller)
+{
+	struct pipe *pipe = pipe_of(&reads[fd]);
+	const struct thread *self = thrum__adapt_self;
+	struct object *object = known_object(pipe);
+
+	if (!pipe)
+		return;
+	atomic_store_explicit(&pipe->is_read, true, memory_order_relaxed);
+	if (self)
+		atomic_store_explicit(&pipe->reader,
+			atomic_load_explicit(&self->tid, memory_order_relaxed),
+			memory_order_relaxed);
+	if (object)
+		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
+	if (atomic_load(&pipe->tokens) != TOKENS_NONE && !atomic_load(&pipe->is_shared))
+		take(pipe, size, caller);
+}
+
+bool thrum__adapt_pipe_writes(int fd, size_t size)
+{
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+
+	if (!pipe)
+		return false;
+	uint8_t tokens = atomic_load(&pipe->tokens);
+
+	use(pipe);
+	atomic_store_explicit(&pipe->is_written, true, memory_order_relaxed);
+	if (tokens == TOKENS_NOTED || tokens == TOKENS_TOLD)
+		give(pipe, size, tokens);
+	return known_object(pipe) != NULL;
 }
 
 const void *thrum__adapt_pipe_tokens(int fd)

@@ -8,17 +8,13 @@
 #include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
-static const void *_Atomic readers[FDS_MAX];
-
-void thrum__adapt_reader_note(int fd, const void *caller)
-{
-	atomic_store_explicit(&readers[fd], caller, memory_order_relaxed);
-}
+const void *_Atomic thrum__adapt_readers[FDS_MAX];
 
 const void *thrum__adapt_reader(int fd)
 {
-	return (unsigned)fd < FDS_MAX ? atomic_load_explicit(&readers[fd], memory_order_relaxed)
-				      : NULL;
+	return (unsigned)fd < FDS_MAX
+		? atomic_load_explicit(&thrum__adapt_readers[fd], memory_order_relaxed)
+		: NULL;
 }
 
 void thrum__adapt_reader_put(char *label, int fd)

@@ -342,25 +342,27 @@ void thrum__adapt_socket_key(uint64_t number, bool receives, struct thrum__conne
 	key->mark = THRUM__CONNECTION_MARK;
 }
 
-/* Writes the key of the direction in which this process sends, or receives. Returns false if none is
- * known. */
-static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
+/* Finds the number of a connection; 0: there is none. */
+static NOINLINE uint64_t find_number(int fd)
 {
 	uint64_t number = atomic_load_explicit(&connections[fd], memory_order_relaxed);
+	int error = errno, before;
 
-	if (UNLIKELY(!number)) {
-		int error = errno, before;
-
+	if (!number) {
 		/* A file is open meanwhile. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		number = find_out(fd);
 		pthread_setcancelstate(before, NULL);
 		errno = error;
 	}
-	if (number == BY_ADDRESS)
-		number = thrum__adapt_datagram_peer(fd);
-	thrum__adapt_socket_key(number, receives, key);
-	return number != 0;
+	return number == BY_ADDRESS ? thrum__adapt_datagram_peer(fd) : number;
+}
+
+static inline uint64_t number_of(int fd)
+{
+	uint64_t number = atomic_load_explicit(&connections[fd], memory_order_relaxed);
+
+	return LIKELY(number > BY_ADDRESS) ? number : find_number(fd);
 }
 
 struct thrum__adapt_talk thrum__adapt_talk;
@@ -374,45 +376,48 @@ static void count_one(_Atomic uint32_t *messages)
 
 static void note_message(int fd)
 {
+	struct thread *self = thrum__adapt_self;
+
 	count_one(&thrum__adapt_talk.messages);
 	atomic_store_explicit(&thrum__adapt_talk.by, fd + 1, memory_order_relaxed);
-	if (!thrum__adapt_self)
+	if (!self)
 		return;
-	count_one(&thrum__adapt_self->messages);
-	atomic_store_explicit(&thrum__adapt_self->talks_by, fd + 1, memory_order_relaxed);
+	count_one(&self->messages);
+	atomic_store_explicit(&self->talks_by, fd + 1, memory_order_relaxed);
 }
 
 void thrum__adapt_socket_send(int fd)
 {
 	struct thrum__connection_key key;
+	uint64_t number = number_of(fd);
 
-	if (put_key(fd, false, &key) &&
-		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS)
-		thrum_link_send(&key, sizeof key);
 	note_message(fd);
+	if (!number || atomic_load_explicit(&connections[fd], memory_order_relaxed) == BY_ADDRESS)
+		return;
+	thrum__adapt_socket_key(number, false, &key);
+	thrum_link_send(&key, sizeof key);
 }
 
 void thrum__adapt_socket_receive(int fd)
 {
 	struct thrum__connection_key key;
+	uint64_t number = number_of(fd);
 
-	if (put_key(fd, true, &key))
-		thrum_link_receive(&key, sizeof key);
 	note_message(fd);
+	if (!number)
+		return;
+	thrum__adapt_socket_key(number, true, &key);
+	thrum_link_receive(&key, sizeof key);
 }
 
 bool thrum__adapt_socket_is_here(int fd)
 {
-	struct thrum__connection_key key;
-
-	return put_key(fd, true, &key) && !is_of_datagrams(fd);
+	return number_of(fd) && !is_of_datagrams(fd);
 }
 
 bool thrum__adapt_socket_is_by_address(int fd)
 {
-	struct thrum__connection_key key;
-
-	(void)put_key(fd, true, &key);
+	(void)number_of(fd);
 	return atomic_load_explicit(&connections[fd], memory_order_relaxed) == BY_ADDRESS;
 }
 
@@ -563,5 +568,5 @@ void thrum__adapt_socket_connects(int fd)
 void thrum__adapt_socket_forget(unsigned fd)
 {
 	thrum__adapt_socket_connects((int)fd);
-	thrum__adapt_reader_note((int)fd, NULL);
+	note_reader((int)fd, NULL);
 }

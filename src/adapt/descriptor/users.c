@@ -9,102 +9,121 @@
 #include "adapt/base/process.h"
 #include "adapt/descriptor/descriptor.h"
 
-/* By descriptor: the process that used it, or minus the process that accepted it and hasn't used it yet; 0:
- * not known. A fork's child has its parent's. */
-static _Atomic pid_t users[DESCRIPTORS];
+/* The process is negative if it accepted the descriptor, and hasn't used it yet; 0: not known. A fork's child
+ * has its parent's. */
+_Atomic uint64_t thrum__adapt_users[DESCRIPTORS];
+/* The process in which something came out of it; 0: it isn't known. */
+_Atomic pid_t thrum__adapt_getters[DESCRIPTORS];
+__thread uint64_t thrum__adapt_user __attribute__((tls_model("initial-exec"))) = NO_USER;
 /* This process, if all its uses are noted since it was forked. */
 static AT_FORK _Atomic pid_t child;
 
-/* The process in which something came out of it; 0: it isn't known. */
-static _Atomic pid_t getters[DESCRIPTORS];
-/* The only thread of the first process that used it. */
-static _Atomic uint32_t threads[DESCRIPTORS];
-
-static void note(int fd, pid_t user, uint32_t thread)
+static pid_t process_of(uint64_t user)
 {
-	uint32_t before;
-
-	if ((unsigned)fd >= DESCRIPTORS)
-		return;
-	before = atomic_load_explicit(&threads[fd], memory_order_relaxed);
-	if (atomic_load_explicit(&users[fd], memory_order_relaxed) != user)
-		atomic_store_explicit(&users[fd], user, memory_order_relaxed);
-	else if (before != thread)
-		thread = USED_BY_SEVERAL;
-	if (before != thread)
-		atomic_store_explicit(&threads[fd], thread, memory_order_relaxed);
+	return (pid_t)(uint32_t)user;
 }
 
-/* The number of the calling thread. In a fork's child that records nothing so far it needs not be known. */
-static uint32_t number_of_self(void)
+static uint32_t thread_of(uint64_t user)
+{
+	return (uint32_t)(user >> 32);
+}
+
+static uint64_t user_of(pid_t process, uint32_t thread)
+{
+	return (uint32_t)process | (uint64_t)thread << 32;
+}
+
+static void note(int fd, uint64_t user)
+{
+	uint64_t before = atomic_load_explicit(&thrum__adapt_users[fd], memory_order_relaxed);
+
+	if (process_of(before) == process_of(user) && thread_of(before) != thread_of(user))
+		user = user_of(process_of(user), USED_BY_SEVERAL);
+	if (before != user)
+		atomic_store_explicit(&thrum__adapt_users[fd], user, memory_order_relaxed);
+}
+
+/* The calling thread. In a fork's child that records nothing so far its number needs not be known. */
+static uint64_t find_user(void)
 {
 	const struct thread *self = thrum__adapt_self;
 
-	if (self)
-		return thrum__adapt_thread_number(self);
-	return atomic_load_explicit(&thrum__adapt_is_fresh, memory_order_relaxed) ? own_tid()
-										  : USED_BY_SEVERAL;
+	if (thrum__adapt_user == NO_USER && self)
+		thrum__adapt_user = user_of(thrum__adapt_known_pid(),
+			thrum__adapt_thread_number(self));
+	if (thrum__adapt_user != NO_USER)
+		return thrum__adapt_user;
+	return user_of(thrum__adapt_known_pid(),
+		atomic_load_explicit(&thrum__adapt_is_fresh, memory_order_relaxed)
+			? own_tid()
+			: USED_BY_SEVERAL);
 }
 
 void thrum__adapt_user_note(int fd)
 {
-	note(fd, thrum__adapt_known_pid(), number_of_self());
+	if ((unsigned)fd < DESCRIPTORS)
+		note(fd, find_user());
 }
 
 void thrum__adapt_user_got(int fd)
 {
-	pid_t self = thrum__adapt_known_pid();
-
-	if ((unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&getters[fd], memory_order_relaxed) != self)
-		atomic_store_explicit(&getters[fd], self, memory_order_relaxed);
+	if ((unsigned)fd < DESCRIPTORS)
+		atomic_store_explicit(&thrum__adapt_getters[fd], process_of(find_user()),
+			memory_order_relaxed);
 }
 
 void thrum__adapt_user_accepted(int fd)
 {
-	note(fd, -thrum__adapt_known_pid(), USED_BY_NONE);
+	if ((unsigned)fd < DESCRIPTORS)
+		note(fd, user_of(-thrum__adapt_known_pid(), USED_BY_NONE));
 }
 
 void thrum__adapt_user_forget(int fd)
 {
-	note(fd, 0, USED_BY_NONE);
-	if ((unsigned)fd < DESCRIPTORS &&
-		atomic_load_explicit(&getters[fd], memory_order_relaxed) != 0)
-		atomic_store_explicit(&getters[fd], 0, memory_order_relaxed);
+	if ((unsigned)fd >= DESCRIPTORS)
+		return;
+	note(fd, user_of(0, USED_BY_NONE));
+	if (atomic_load_explicit(&thrum__adapt_getters[fd], memory_order_relaxed) != 0)
+		atomic_store_explicit(&thrum__adapt_getters[fd], 0, memory_order_relaxed);
 }
 
 void thrum__adapt_users_left(bool records)
 {
+	thrum__adapt_user = NO_USER;
 	atomic_store(&child, records ? thrum__adapt_known_pid() : 0);
+}
+
+/* Copies what a process notes of a descriptor. */
+static bool copy_user(pid_t process, int fd, uint64_t *user)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		thrum__adapt_process_copy(process, (uintptr_t)&thrum__adapt_users[fd], user,
+			sizeof *user);
 }
 
 enum thrum__adapt_use thrum__adapt_user_of(pid_t process, int fd)
 {
-	pid_t user, forked;
+	uint64_t user;
+	pid_t forked;
 
-	if ((unsigned)fd >= DESCRIPTORS ||
-		!thrum__adapt_process_copy(process, (uintptr_t)&users[fd], &user, sizeof user) ||
+	if (!copy_user(process, fd, &user) ||
 		!thrum__adapt_process_copy(process, (uintptr_t)&child, &forked, sizeof forked))
 		return USE_UNKNOWN;
-	if (user == process)
+	if (process_of(user) == process)
 		return USE_SEEN;
-	if (user == -process)
+	if (process_of(user) == -process)
 		return USE_ACCEPTED;
 	/* If its parent used it before, it may have left the rest to this process. */
-	return forked == process && user <= 0 ? USE_NEVER : USE_UNKNOWN;
+	return forked == process && process_of(user) <= 0 ? USE_NEVER : USE_UNKNOWN;
 }
 
 uint32_t thrum__adapt_user_thread(pid_t process, int fd)
 {
-	pid_t user;
-	uint32_t thread;
+	uint64_t user;
 
-	if ((unsigned)fd >= DESCRIPTORS ||
-		!thrum__adapt_process_copy(process, (uintptr_t)&users[fd], &user, sizeof user) ||
-		!thrum__adapt_process_copy(process, (uintptr_t)&threads[fd], &thread,
-			sizeof thread))
+	if (!copy_user(process, fd, &user))
 		return USED_BY_SEVERAL;
-	return user == process ? thread : USED_BY_NONE;
+	return process_of(user) == process ? thread_of(user) : USED_BY_NONE;
 }
 
 bool thrum__adapt_user_has_got(pid_t process, int fd)
@@ -112,7 +131,7 @@ bool thrum__adapt_user_has_got(pid_t process, int fd)
 	pid_t getter;
 
 	return (unsigned)fd < DESCRIPTORS &&
-		thrum__adapt_process_copy(process, (uintptr_t)&getters[fd], &getter,
+		thrum__adapt_process_copy(process, (uintptr_t)&thrum__adapt_getters[fd], &getter,
 			sizeof getter) &&
 		getter == process;
 }

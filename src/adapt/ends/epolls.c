@@ -139,12 +139,8 @@ bool thrum__adapt_poll_need(int fd, struct epoll_need *need)
 			!thrum__adapt_process_has_kernel_writes(own_pid()));
 }
 
-void thrum__adapt_epoll_waits(void)
+void thrum__adapt_epoll_leave(struct thread *self)
 {
-	struct thread *self = thrum__adapt_self;
-
-	if (!self || atomic_load_explicit(&self->epoll, memory_order_relaxed) == 0)
-		return;
 	atomic_store(&self->epoll, 0);
 	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
 }

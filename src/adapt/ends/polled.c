@@ -139,7 +139,7 @@ static void tell(struct looking *looking, const struct polled *polled, const str
 		thrum__adapt_wait_end(wait);
 	else
 		thrum__adapt_go_on(&wait->pause);
-	*wait = (struct wait){.pause.is_over = true};
+	clear_wait(wait);
 	thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label,
 		looking->runner ? looking->runner : looking->caller);
 	thrum__adapt_stuck_tell(wait, stuck);

@@ -129,7 +129,14 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
 /* The same for a thread that polls these. */
 bool thrum__adapt_polled_need(const struct pollfd *, unsigned long count, struct epoll_need *);
 /* The calling thread doesn't wait for events of an epoll, or a new wait is about to begin. */
-void thrum__adapt_epoll_waits(void);
+void thrum__adapt_epoll_leave(struct thread *);
+static inline void thrum__adapt_epoll_waits(void)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (self && UNLIKELY(atomic_load_explicit(&self->epoll, memory_order_relaxed) != 0))
+		thrum__adapt_epoll_leave(self);
+}
 /* Whether all threads wait for each other while the calling one looks, and it is known who should write to
  * the likely pipe, or there are few. */
 bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);

@@ -24,7 +24,7 @@ void thrum__adapt_edge_read(int fd)
 
 	if (in_turn == 0)
 		atomic_store_explicit(&are_late, true, memory_order_relaxed);
-	else if (in_turn > 0)
+	else if (in_turn > 0 && atomic_load_explicit(&reads, memory_order_relaxed) < HABIT)
 		atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
 }
 

@@ -128,11 +128,18 @@ static thrum_task look(struct looking *looking, bool is_waiting)
 
 void thrum__adapt_look_before(struct looking *looking)
 {
-	struct thread *self = !is_limited() && has_cause(looking) ? thrum__adapt_thread() : NULL;
+	struct thread *self = thrum__adapt_self;
+	int64_t now;
 
-	if (!self || rough_time() - self->looked < LOOK_FIRST * INT64_C(1000000))
+	if (is_limited() || !has_cause(looking))
 		return;
-	self->looked = rough_time();
+	now = rough_time();
+	if (self && now - self->looked < LOOK_FIRST * INT64_C(1000000))
+		return;
+	self = thrum__adapt_thread();
+	if (!self)
+		return;
+	self->looked = now;
 	look(looking, false);
 }
 
@@ -191,7 +198,7 @@ static void look_for_pipes(struct looking *looking)
 		looking->told = wait->source;
 	} else if (is_stuck != was_stuck || (!is_stuck && object != wait->object)) {
 		thrum__adapt_look_end(wait);
-		*wait = (struct wait){.pause.is_over = true};
+		clear_wait(wait);
 		if (!object && is_stuck)
 			thrum__adapt_epoll_tell_timer(looking, &need);
 		else if (!object)

@@ -22,6 +22,8 @@
 #include "adapt/base/handover.h"
 #include "adapt/ends/waits.h"
 
+#include <sys/epoll.h>
+
 /* ---- look.c ---- */
 
 /*
@@ -351,11 +353,24 @@ void thrum__adapt_look_settle(void);
 /* The calling thread was told of so many events. Returns whether it is the same one again, so that no more is
  * to be told of it. Records that the thread waits for its end, once that lasts. Keeps errno. */
 bool thrum__adapt_spin_told(const struct epoll_event *, int count, const void *caller);
+/* Whether that has to be called: the last event was a hang-up, or one may be. */
+static inline bool thrum__adapt_may_spin(const struct epoll_event *event, int count)
+{
+	const struct thread *self = thrum__adapt_self;
+
+	return self && (self->spin.count > 0 || (count == 1 && event->events & EPOLLHUP));
+}
 /* The same for poll(), which told of so many descriptors. */
 bool thrum__adapt_spin_polled(const struct pollfd *, unsigned long count, int told,
 	const void *caller);
+#define SPINS 1000 /* so many times in a row */
 /* Whether it was so the last times. */
-bool thrum__adapt_spin_goes_on(void);
+static inline bool thrum__adapt_spin_goes_on(void)
+{
+	const struct thread *self = thrum__adapt_self;
+
+	return self && self->spin.count >= SPINS;
+}
 /* It spins no more. */
 void thrum__adapt_spin_end(struct spin *);
 

@@ -12,7 +12,6 @@
 
 #include "adapt/look/look.h"
 
-#define SPINS 1000           /* so many times in a row */
 #define SPINS_LONG 500000000 /* ns: until then another thread may be about to close it */
 
 /* The bytes that are left to be read, as far as they can be counted. */
@@ -43,11 +42,6 @@ static void tell(struct spin *spin, int fd, const void *caller)
 	thrum_task_wait(spin->teller, spin->task);
 }
 
-bool thrum__adapt_spin_goes_on(void)
-{
-	return thrum__adapt_self && thrum__adapt_self->spin.count >= SPINS;
-}
-
 /* The same one of several events was told again. fd: -1 if it isn't known. */
 static void tell_lasting(struct spin *spin, int fd, const void *caller)
 {
@@ -71,18 +65,20 @@ static bool count_event(struct spin *spin, uint64_t data, uint32_t events)
 bool thrum__adapt_spin_told(const struct epoll_event *event, int count, const void *caller)
 {
 	struct spin *spin = thrum__adapt_self ? &thrum__adapt_self->spin : NULL;
-	int error = errno;
 
 	if (!spin)
 		return false;
 	if (spin->count > 0 &&
 		(count != 1 || event->data.u64 != spin->data || event->events != spin->events))
 		thrum__adapt_spin_end(spin);
-	if (count != 1 || !(event->events & EPOLLHUP))
+	if (count != 1 || LIKELY(!(event->events & EPOLLHUP)))
 		return false;
-	if (count_event(spin, event->data.u64, event->events))
+	if (count_event(spin, event->data.u64, event->events)) {
+		int error = errno;
+
 		tell_lasting(spin, thrum__adapt_watch_of(event), caller);
-	errno = error;
+		errno = error;
+	}
 	return spin->count >= SPINS;
 }
 

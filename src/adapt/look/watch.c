@@ -246,21 +246,27 @@ int thrum__adapt_watch_of(const struct epoll_event *event)
 	return fd_of(event->data.u64);
 }
 
+/* The calling thread is told of a watch of either sort. */
+static NOINLINE void note_told(struct watch *watch, int fd, uint32_t events)
+{
+	struct thread *self = thrum__adapt_self;
+	struct unsent unsent;
+
+	if (!self || !(atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)))
+		return;
+	atomic_store_explicit(&watch->turn, atomic_load(&self->turns), memory_order_relaxed);
+	atomic_store_explicit(&watch->told_at, rough_time(), memory_order_relaxed);
+	atomic_store(&watch->taker, self);
+	if (events & EPOLLOUT && is_edge(watch) && thrum__adapt_unsent_get(fd, &unsent))
+		atomic_store(&watch->told_room, unsent.times);
+}
+
 int thrum__adapt_watch_told(const struct epoll_event *event)
 {
 	int fd = fd_of(event->data.u64);
-	struct thread *self = thrum__adapt_self;
-	struct watch *watch = &watches[fd < 0 ? 0 : fd];
-	struct unsent unsent;
 
-	if (fd < 0 || !self || !are_any() ||
-		!(atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)))
-		return fd;
-	atomic_store(&watch->turn, atomic_load(&self->turns));
-	atomic_store(&watch->told_at, rough_time());
-	atomic_store(&watch->taker, self);
-	if (event->events & EPOLLOUT && is_edge(watch) && thrum__adapt_unsent_get(fd, &unsent))
-		atomic_store(&watch->told_room, unsent.times);
+	if (fd >= 0 && are_any())
+		note_told(&watches[fd], fd, event->events);
 	return fd;
 }
 
@@ -286,10 +292,12 @@ void thrum__adapt_watch_accepts(int fd, const void *caller)
 
 void thrum__adapt_watch_turn(void)
 {
-	struct thread *self = are_any() ? thrum__adapt_thread() : NULL;
+	struct thread *self = thrum__adapt_self;
 
-	if (self)
-		atomic_fetch_add_explicit(&self->turns, 1, memory_order_relaxed);
+	if (!are_any() || (!self && !(self = thrum__adapt_thread())))
+		return;
+	atomic_store_explicit(&self->turns,
+		atomic_load_explicit(&self->turns, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 static bool may_be_left(void)

@@ -48,7 +48,7 @@ void thrum__adapt_futex_wait(struct wait *wait, const long p[6], const void *cal
 	const void *word = (const void *)p[0];
 	struct object *object;
 
-	*wait = (struct wait){.pause.is_over = true};
+	clear_wait(wait);
 	/* In this order: nothing is sought once the process has limited its system calls. */
 	if (((operation & FUTEX_CMD_MASK) != FUTEX_WAIT &&
 		    (operation & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET) ||
