@@ -2,13 +2,16 @@
 /*
  * Tells whether those that served an object come no more, although such tasks followed one another: one of
  * them did not serve it. Either the waiter itself made them all, and now it is blocked; or the last one
- * failed, and none came for far longer than ever.
+ * failed, and none came for far longer than ever. Or tells whether the only one that ever served it ended in
+ * a turn in which it didn't, while others like it go on.
  */
 #include "analyse/why/stuck/stuck.h"
 
+#define LOOK_BACK 1024 /* signals of an object that are searched */
 #define SERVED_MIN 3
-#define TIMES 20 /* so many times as long as ever lay between two of them, none has come */
-#define AGAIN 3  /* waits for the same object that show a worker which takes job after job */
+#define TIMES 20    /* so many times as long as ever lay between two of them, none has come */
+#define TURNS_MIN 8 /* in which the only one served it */
+#define AGAIN 3     /* waits for the same object that show a worker which takes job after job */
 
 /* All tasks that are like those that served an object. */
 struct series {
@@ -71,4 +74,56 @@ bool thrum__why_have_ceased(struct thrum__search *search, const struct thrum__wh
 		model->end - ended >= THRUM__SOON_OUTSIDE &&
 		(model->end - ended) / TIMES > series.longest &&
 		thrum__why_waits_on(model, last->task, path->leaf) < AGAIN;
+}
+
+/* Whether a task served an object again and again, but not in its last turn, nor for far longer than ever. */
+static bool left_it_out(const struct thrum__model *model, uint32_t server, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), run = THRUM__TASK(model, server, run);
+	uint32_t served = 0;
+	int64_t next = model->end, age = 0, longest = 0;
+
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (served++ == 0)
+			age = next - time;
+		else if (next - time > longest)
+			longest = next - time;
+		next = time;
+		if (served == 1 &&
+			(!thrum__model_has_row(&model->runs, run) ||
+				time >= THRUM__RUN(model, run, start)))
+			return false;
+	}
+	return served >= TURNS_MIN && age >= THRUM__SOON_OUTSIDE && age / TIMES > longest;
+}
+
+/* Whether one like a task that has ended had a turn long after that. */
+static bool does_other_go_on(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t long_after = model->end - (model->end - THRUM__TASK(model, task, end)) / 2;
+
+	THRUM__WHY_EACH (search, other, THRUM__SORT_ACTED) {
+		uint32_t run = THRUM__TASK(model, other, run);
+
+		if (thrum__analyse_task_is_pending(model, other) &&
+			thrum__why_is_alike(search, other, task) &&
+			thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, start) > long_after)
+			return true;
+	}
+	return false;
+}
+
+bool thrum__why_breaks_off(const struct thrum__search *search, const struct thrum__why_path *path,
+	const struct thrum__why_servers *servers)
+{
+	uint32_t server = servers->task[0];
+
+	return search->gap < 0 && servers->count == 1 && servers->is_whole &&
+		THRUM__TASK(search->model, server, state) == THRUM__STATE_RESOLVED &&
+		!thrum__analyse_task_is_lane(search->model, server) &&
+		left_it_out(search->model, server, path->leaf) && does_other_go_on(search, server);
 }

@@ -298,7 +298,8 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 		return THRUM__EVIDENCE_WEAK;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
-	if (is_deserted(search, path, &servers) || thrum__why_have_ceased(search, path, &servers))
+	if (is_deserted(search, path, &servers) || thrum__why_have_ceased(search, path, &servers) ||
+		thrum__why_breaks_off(search, path, &servers))
 		return THRUM__EVIDENCE_WEAK;
 	/* The program exits as soon as its last server has ended: the waiter was needed till then. */
 	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&

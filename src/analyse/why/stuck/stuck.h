@@ -102,6 +102,10 @@ bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__w
  * came for far longer than ever. O(tasks). */
 bool thrum__why_have_ceased(struct thrum__search *, const struct thrum__why_path *,
 	const struct thrum__why_servers *);
+/* Whether the only task that ever served the leaf, turn after turn, left that out in its last turn and ended,
+ * while others like it go on. O(tasks). */
+bool thrum__why_breaks_off(const struct thrum__search *, const struct thrum__why_path *,
+	const struct thrum__why_servers *);
 
 /* ---- Queues (room.c) ------------------------------------------------------------------------ */
 
