@@ -215,6 +215,72 @@ static void the_worker_of_a_job_sleeps_on(void **state)
 	assert_int_equal(steps_of(JOBS("3") END, THRUM__STEP_WAKES_ONE, &step), 0);
 }
 
+/* A rider, 3, calls the cars, 4 and 5, by condition 11, and waits for one by 10. Each came before. At last
+ * the wrong car is woken. A panel, 6, sleeps again and again. */
+#define CALL(at) \
+	at MS "@1 resume\n" at MS "@1 signal 3 11 =2\n" at MS "@1 wait 3 10\n" at MS \
+	      "@1 suspend \"blocked\n"
+#define COMES(car, lane, at) \
+	at MS "@" lane " resume\n" at MS "@" lane " read " car " 11\n" at MS "@" lane \
+	      " signal " car " 10 =1\n" at MS "@" lane " wait " car " 11\n" at MS "@" lane \
+	      " suspend \"blocked\n" at MS "@1 read 3 10\n"
+#define GOES_BACK(at) \
+	"50" MS "@2 resume\n50" MS "@2 read 4 11\n" at MS "@2 wait 4 11\n" at MS \
+	"@2 suspend \"blocked\n"
+#define SLEEP(id, at) \
+	at MS "@4 resume\n" at MS "@4 create 6 " id " timer\n" at MS "@4 label " id \
+	      " \"sleep 100 ms\n" at MS "@4 due " id " =100" MS "\n" at MS "@4 wait 6 " id \
+	      "\n" at MS "@4 suspend \"blocked for a time\n"
+#define LOOKS(n) SLEEP("3" n, n "00")
+#define LOOKS_4(n) LOOKS(n "1") LOOKS(n "2") LOOKS(n "3") LOOKS(n "4")
+#define SLEEPS LOOKS_4("") LOOKS_4("1") LOOKS_4("2")
+#define RIDE(first) \
+	"0 create - 3 thread\n0 label 3 \"rider\n0 @1 switch 3\n" \
+	"0 @2 create - 4 thread\n0 @2 label 4 \"car 1\n0 @2 switch 4\n" \
+	"0 @3 create - 5 thread\n0 @3 label 5 \"car 2\n0 @3 switch 5\n" \
+	"0 @4 create - 6 thread\n0 @4 label 6 \"panel\n0 @4 switch 6\n" \
+	"0 @1 create 3 10 condition\n0 @1 create 3 11 condition\n" \
+	"0 suspend \"blocked\n" first "1" MS "@2 wait 4 11\n1" MS "@2 suspend \"blocked\n1" MS \
+	"@3 wait 5 11\n" \
+	"1" MS "@3 suspend \"blocked\n" CALL("10") COMES("4", "2", "12") CALL("20") \
+		COMES("5", "3", "22") CALL("30") COMES("4", "2", "32") CALL("40") \
+			COMES("4", "2", "42") CALL("50")
+
+#define NUDGE "0 @2 wait 4 11\n0 @1 signal 3 11 =1\n0 @2 read 4 11\n"
+#define NUDGES NUDGE NUDGE NUDGE NUDGE NUDGE NUDGE NUDGE NUDGE NUDGE NUDGE
+#define OTHER_RIDER \
+	"0 @5 create - 2 thread\n0 @5 label 2 \"rider\n0 @5 switch 2\n0 @5 wait 2 10\n" \
+	"0 @5 suspend \"blocked\n"
+
+static void the_wrong_one_is_called(void **state)
+{
+	struct thrum__step step = {0};
+
+	(void)state;
+	assert_int_equal(steps_of(RIDE("") GOES_BACK("50") SLEEPS, THRUM__STEP_WAKES_ONE, &step),
+		1);
+	assert_int_equal(step.time, 50000000);
+	/* Another one that waits there called nobody in vain. */
+	assert_int_equal(steps_of(RIDE(OTHER_RIDER) GOES_BACK("50") SLEEPS, THRUM__STEP_WAKES_ONE,
+				 &step),
+		1);
+	assert_int_equal(step.time, 50000000);
+	/* Many were woken in vain before, without harm. */
+	assert_int_equal(steps_of(RIDE(NUDGES) GOES_BACK("50") SLEEPS, THRUM__STEP_WAKES_ONE,
+				 &step),
+		0);
+	/* It works first. */
+	assert_int_equal(steps_of(RIDE("") GOES_BACK("80") SLEEPS, THRUM__STEP_WAKES_ONE, &step),
+		0);
+	/* Others may signal that, too, or do something at last. */
+	assert_int_equal(steps_of(RIDE("0 @4 signal 6 10 =0\n") GOES_BACK("50") SLEEPS,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+	assert_int_equal(steps_of(RIDE("") GOES_BACK("50") SLEEP("30", "100") END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+}
+
 #define BARRIER \
 	MAIN "0 label 10 \"barrier step\n" \
 	     "2" MS "wait 3 10\n" \
@@ -343,6 +409,7 @@ int main(void)
 		cmocka_unit_test(who_could_answer_is_not_woken),
 		cmocka_unit_test(who_is_needed_later_is_not_woken),
 		cmocka_unit_test(the_worker_of_a_job_sleeps_on),
+		cmocka_unit_test(the_wrong_one_is_called),
 		cmocka_unit_test(a_party_ends),
 		cmocka_unit_test(a_party_is_late),
 		cmocka_unit_test(an_answer_comes_too_early),

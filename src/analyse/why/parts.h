@@ -71,6 +71,8 @@ struct thrum__search {
 	struct thrum__why_pauses pauses;
 	bool is_silent; /* a signal ended the program after a silence as never before */
 	bool is_still;  /* the same, but timers may have run in that silence */
+	void (*add_further)(
+		struct thrum__search *); /* what thrum__why_look_further asks for; or NULL */
 	/* If is_still, and the program has connections: its requests by call site; else NULL. */
 	struct thrum__why_site *sites;
 	/* Set by dropped.c: what it found in the loop of this lane; NONE: nobody has asked yet. */
@@ -486,6 +488,10 @@ void thrum__why_add_one_each(const struct thrum__model *, struct thrum__findings
 /* Adds a finding for a thread that is woken again and again, and needs the one of those that should wake it
  * which doesn't, if there is no other finding. O(tasks + edges of the threads). */
 void thrum__why_add_in_vain(const struct thrum__search *);
+
+/* Adds a finding for a turn of a loop that left an answer out, as the messages between the loop and the
+ * threads that ask it tell, if there is no other finding. O(edges) for each loop. */
+void thrum__why_add_unsent(struct thrum__search *);
 
 /* The task that a lane runs, or else its own. */
 static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)

@@ -138,7 +138,25 @@ bool thrum__why_is_left_out(const struct thrum__model *, uint32_t asker, uint32_
 uint32_t thrum__why_message_from(const struct thrum__model *, uint32_t lane, uint32_t edge,
 	bool is_answer);
 
-/* Whether the turn of a lane that got a question at a time left the answer out (turns.c): all answers to the
+/* ---- The turns of a lane, each until it waits for messages (turns.c) ----------------------------- */
+
+struct thrum__why_turns {
+	const struct thrum__model *model;
+	uint32_t lane;
+	uint32_t count; /* of its suspensions */
+	struct thrum__why_rest {
+		int64_t start;
+		uint32_t turn; /* that begins with it, or goes on after it */
+	} * all;               /* to be freed */
+};
+
+/* Finds the turns of the lane that is set. Returns false without memory. O(suspensions). */
+bool thrum__why_turns_make(struct thrum__why_turns *);
+
+/* The turn that took the message of an edge, or sent it; NONE: that isn't known. */
+uint32_t thrum__why_turn_of(const struct thrum__why_turns *, uint32_t edge, bool sends);
+
+/* Whether the turn of a lane that got a question at a time left the answer out: all answers to the
  * one that asks came in the turn that got the question, and this one did nothing but answer others that
  * asked in it. O(suspensions + edges). */
 bool thrum__why_turn_leaves_out(const struct thrum__model *, uint32_t lane, uint32_t asker,

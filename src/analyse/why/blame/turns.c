@@ -14,17 +14,6 @@
 
 #define EDGES_BACK 100000 /* edges of the one that asks, from the latest back */
 
-/* The turns of a lane. */
-struct turns {
-	const struct thrum__model *model;
-	uint32_t lane;
-	uint32_t count; /* of its suspensions */
-	struct rest {
-		int64_t start;
-		uint32_t turn; /* that begins with it, or goes on after it */
-	} * all;
-};
-
 uint32_t thrum__why_message_from(const struct thrum__model *model, uint32_t lane, uint32_t edge,
 	bool is_answer)
 {
@@ -49,7 +38,7 @@ static bool ends_turn(const struct thrum__model *model, uint32_t row)
 		thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED_OUTSIDE);
 }
 
-static bool make_turns(struct turns *turns)
+bool thrum__why_turns_make(struct thrum__why_turns *turns)
 {
 	const struct thrum__model *model = turns->model;
 	uint32_t most = model->lanes[turns->lane].rests, turn = 0;
@@ -62,15 +51,15 @@ static bool make_turns(struct turns *turns)
 		if (thrum__model_has_row(&model->suspensions, row) &&
 			THRUM__SUSPENSION(model, row, lane) == turns->lane) {
 			turn += ends_turn(model, row);
-			turns->all[turns->count++] = (struct rest){THRUM__SUSPENSION(model, row,
-									   start),
-				turn};
+			turns->all[turns->count++] =
+				(struct thrum__why_rest){THRUM__SUSPENSION(model, row, start),
+					turn};
 		}
 	return true;
 }
 
 /* The turn at a time, or so many suspensions before; NONE: that isn't known. */
-static uint32_t turn_before(const struct turns *turns, int64_t time, uint32_t rests)
+static uint32_t turn_before(const struct thrum__why_turns *turns, int64_t time, uint32_t rests)
 {
 	uint32_t low = 0, high = turns->count;
 
@@ -87,8 +76,7 @@ static uint32_t turn_before(const struct turns *turns, int64_t time, uint32_t re
 	return rests < low ? turns->all[low - rests - 1].turn : 0;
 }
 
-/* The turn that took a message, or sent it; NONE: that isn't known. */
-static uint32_t turn_of(const struct turns *turns, uint32_t edge, bool sends)
+uint32_t thrum__why_turn_of(const struct thrum__why_turns *turns, uint32_t edge, bool sends)
 {
 	const struct thrum__model *model = turns->model;
 	uint32_t rests = (uint32_t)THRUM__EDGE(model, edge, value) >> THRUM__LINK_RESTS;
@@ -98,24 +86,24 @@ static uint32_t turn_of(const struct turns *turns, uint32_t edge, bool sends)
 
 /* ---- The one that asks ------------------------------------------------------------------------ */
 
-static bool is_of_lane(const struct turns *turns, uint32_t task)
+static bool is_of_lane(const struct thrum__why_turns *turns, uint32_t task)
 {
 	return thrum__why_last_lane(turns->model, task) == turns->lane;
 }
 
 /* The latest question to the lane from an edge of the one that asks on, in a turn or before; or NONE. */
-static uint32_t question_until(const struct turns *turns, uint32_t edge, uint32_t turn)
+static uint32_t question_until(const struct thrum__why_turns *turns, uint32_t edge, uint32_t turn)
 {
 	while ((edge = thrum__why_message_from(turns->model, turns->lane, edge, false)) !=
 			THRUM__NONE &&
-		turn_of(turns, edge, false) > turn)
+		thrum__why_turn_of(turns, edge, false) > turn)
 		edge = THRUM__EDGE(turns->model, edge, prev_out);
 	return edge;
 }
 
 /* Whether each answer was sent in the turn that got its question, and none after the turn of the last
  * question. The first question may be unknown. */
-static bool are_answers_at_once(const struct turns *turns, uint32_t asker, uint32_t last)
+static bool are_answers_at_once(const struct thrum__why_turns *turns, uint32_t asker, uint32_t last)
 {
 	const struct thrum__model *model = turns->model;
 	uint32_t question = question_until(turns, THRUM__TASK(model, asker, edge_out), last);
@@ -124,11 +112,12 @@ static bool are_answers_at_once(const struct turns *turns, uint32_t asker, uint3
 	while (question != THRUM__NONE &&
 		(answer = thrum__why_message_from(model, turns->lane, answer, true)) !=
 			THRUM__NONE) {
-		uint32_t turn = turn_of(turns, answer, true);
+		uint32_t turn = thrum__why_turn_of(turns, answer, true);
 
 		question = question_until(turns, THRUM__EDGE(model, question, prev_out), turn);
 		if (turn > last ||
-			(question != THRUM__NONE && turn_of(turns, question, false) != turn))
+			(question != THRUM__NONE &&
+				thrum__why_turn_of(turns, question, false) != turn))
 			return false;
 		answer = THRUM__EDGE(model, answer, prev_in);
 	}
@@ -155,21 +144,22 @@ static bool is_own(const struct thrum__model *model, uint32_t edge)
 }
 
 /* Whether a message of the lane was sent in another turn, or to one that asked in this turn. */
-static bool is_answer(const struct turns *turns, uint32_t edge, uint32_t turn)
+static bool is_answer(const struct thrum__why_turns *turns, uint32_t edge, uint32_t turn)
 {
 	const struct thrum__model *model = turns->model;
-	uint32_t to = THRUM__EDGE(model, edge, to), sent = turn_of(turns, edge, true), question;
+	uint32_t to = THRUM__EDGE(model, edge, to), sent = thrum__why_turn_of(turns, edge, true),
+		 question;
 
 	if (sent != turn)
 		return sent != THRUM__NONE;
 	question = thrum__model_has_row(&model->tasks, to)
 		? question_until(turns, THRUM__TASK(model, to, edge_out), turn)
 		: THRUM__NONE;
-	return question != THRUM__NONE && turn_of(turns, question, false) == turn;
+	return question != THRUM__NONE && thrum__why_turn_of(turns, question, false) == turn;
 }
 
 /* Whether a task made another one between two times, to which it may have given the question. */
-static bool has_made(const struct turns *turns, int64_t from, int64_t to)
+static bool has_made(const struct thrum__why_turns *turns, int64_t from, int64_t to)
 {
 	const struct thrum__model *model = turns->model;
 
@@ -186,7 +176,7 @@ static bool has_made(const struct turns *turns, int64_t from, int64_t to)
 
 /* Whether a turn, from a time to its end, did nothing but answer others that asked in it. Its messages may
  * arrive later. */
-static bool is_silent(const struct turns *turns, uint32_t turn, int64_t from, int64_t to)
+static bool is_silent(const struct thrum__why_turns *turns, uint32_t turn, int64_t from, int64_t to)
 {
 	const struct thrum__model *model = turns->model;
 	uint32_t edge = thrum__analyse_edge_from(model, from);
@@ -207,10 +197,10 @@ static bool is_silent(const struct turns *turns, uint32_t turn, int64_t from, in
 bool thrum__why_turn_leaves_out(const struct thrum__model *model, uint32_t lane, uint32_t asker,
 	int64_t asked)
 {
-	struct turns turns = {.model = model, .lane = lane};
+	struct thrum__why_turns turns = {.model = model, .lane = lane};
 	bool is_found = false;
 
-	if (lane < model->lane_count && make_turns(&turns)) {
+	if (lane < model->lane_count && thrum__why_turns_make(&turns)) {
 		uint32_t turn = turn_before(&turns, asked, 0);
 		int64_t end = THRUM__OPEN;
 

@@ -164,6 +164,11 @@ bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, ui
 bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 
+/* Whether the same is so for the path's waiter or another task that waits for the leaf, and all that ever
+ * signalled the leaf, several, wait where the wrong one was woken: so nobody else may be at work for them. */
+bool thrum__why_unheard_call(const struct thrum__search *, const struct thrum__why_path *,
+	struct thrum__why_wake *);
+
 /* Whether a task of the path, or one that serves its leaf, waits for a condition whose last signal woke
  * another task, and that one waits for it now: for another condition that it serves. `again` is that wait. */
 bool thrum__why_passed_over(const struct thrum__search *, const struct thrum__why_path *,

@@ -4,6 +4,7 @@
 
 #define LOOK_BACK 1024  /* edges that are searched, from the latest back */
 #define AT_ONCE 1000000 /* ns in which a task that was woken waits again, if it can't use it */
+#define HABIT 8         /* so many that were woken and waited again show that this does no harm */
 
 /* The condition's latest signal, if it came after a time and several waited; else NONE. Sets *read to
  * the edge by which the first task was woken after it, or NONE. */
@@ -70,17 +71,14 @@ bool thrum__why_single_wake(const struct thrum__search *search, uint32_t conditi
 		thrum__why_peers_key(&search->peers, waiter);
 }
 
-bool thrum__why_taken_wake(const struct thrum__search *search, const struct thrum__why_path *path,
+/* Whether the signal that a task gave last before a wait began woke one that went back to wait, while one
+ * sleeps on that waited there before. */
+static bool is_taken(const struct thrum__search *search, uint32_t wait,
 	struct thrum__why_wake *wake)
 {
 	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t edge, signal, from;
+	uint32_t edge = wait, signal, from;
 
-	if (!last || last->is_served ||
-		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION)
-		return false;
-	edge = last->wait.edge;
 	while (thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 		edge = THRUM__EDGE(model, edge, prev_out);
@@ -95,6 +93,72 @@ bool thrum__why_taken_wake(const struct thrum__search *search, const struct thru
 				thrum__why_single_wake(search, THRUM__EDGE(model, edge, to), from,
 					THRUM__EDGE(model, edge, time), wake) &&
 				wake->signal == signal && wake->again != THRUM__NONE;
+	}
+	return false;
+}
+
+bool thrum__why_taken_wake(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && !last->is_served &&
+		THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		is_taken(search, last->wait.edge, wake);
+}
+
+/* Whether all that ever signalled one condition wait for another one. */
+static bool do_all_wait(const struct thrum__search *search, uint32_t served, uint32_t waiter,
+	uint32_t condition)
+{
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(search->model, served, waiter, &servers);
+	for (unsigned i = 0; i < servers.count; i++) {
+		const struct thrum__analyse_wait *wait = thrum__why_wait_of(search,
+			servers.task[i]);
+
+		if (!thrum__analyse_task_is_pending(search->model, servers.task[i]) || !wait ||
+			wait->on != condition)
+			return false;
+	}
+	return servers.is_whole && servers.count > 1;
+}
+
+/* Whether tasks that were woken by a condition went back to wait at once, as a rule. */
+static bool is_usual(const struct thrum__model *model, uint32_t condition)
+{
+	uint32_t edge = THRUM__TASK(model, condition, edge_in), count = 0;
+
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
+		uint32_t before = thrum__why_act_before(model, edge);
+
+		count += thrum__model_has_row(&model->edges, before) &&
+			THRUM__EDGE(model, before, kind) == THRUM__EDGE_READ &&
+			THRUM__EDGE(model, before, to) == condition &&
+			THRUM__EDGE(model, edge, time) - THRUM__EDGE(model, before, time) < AT_ONCE;
+	}
+	return count >= HABIT;
+}
+
+bool thrum__why_unheard_call(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in);
+
+	if (!last || last->is_served ||
+		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION)
+		return false;
+	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (thrum__analyse_task_is_pending(model, from) &&
+			thrum__model_last_edge(model, from) == edge && is_taken(search, edge, wake))
+			return !is_usual(model, THRUM__EDGE(model, wake->signal, to)) &&
+				do_all_wait(search, path->leaf, last->task,
+					THRUM__EDGE(model, wake->signal, to));
 	}
 	return false;
 }

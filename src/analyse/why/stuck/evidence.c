@@ -271,6 +271,7 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
 	struct thrum__why_unreplied unreplied;
+	struct thrum__why_wake wake;
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
@@ -289,7 +290,10 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 			thrum__why_all_look(search, last->task, last->wait.since))
 			return THRUM__EVIDENCE_WEAK;
 	}
-	if (thrum__why_lacks_room(search, path, &servers) ||
+	/* Others do nothing for them but look how things stand. */
+	if ((thrum__why_unheard_call(search, path, &wake) &&
+		    thrum__why_all_look(search, last->task, last->wait.since)) ||
+		thrum__why_lacks_room(search, path, &servers) ||
 		thrum__why_is_at_standstill(search, last) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||

@@ -481,7 +481,8 @@ static bool find_wake(const struct thrum__search *search, const struct thrum__wh
 			return true;
 	}
 	return thrum__why_taken_wake(search, path, wake) ||
-		thrum__why_passed_over(search, path, wake);
+		thrum__why_passed_over(search, path, wake) ||
+		thrum__why_unheard_call(search, path, wake);
 }
 
 /* Adds steps for such a signal. */
