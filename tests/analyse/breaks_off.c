@@ -27,6 +27,16 @@ static void turn(int ms, int handle, int condition)
 	story_tell("%d" MS "switch 1\n%d" MS "suspend \"wait for work for a time\n", ms, ms);
 }
 
+/* A thread goes on, and waits for its condition again. */
+static void serve(int ms, int thread, int condition)
+{
+	int lane = thread - 1;
+
+	story_tell("%d" MS "@%d resume\n%d" MS "@%d read %d %d\n%d" MS "@%d wait %d %d\n%d" MS
+		   "@%d suspend \"blocked\n",
+		ms, lane, ms, lane, thread, condition, ms, lane, thread, condition, ms, lane);
+}
+
 /* The handles 10 and 11 of the loop of thread 1 signal 20 and 21, for which the threads 2 and 3 wait. */
 static void tell(const struct sensors *sensors)
 {
@@ -38,30 +48,28 @@ static void tell(const struct sensors *sensors)
 		"0 @2 create - 3 thread\n0 @2 switch 3\n0 create 1 10 handle\n0 label 10 \"sensor 1\n"
 		"0 create 1 11 handle\n0 label 11 \"sensor 2\n0 @1 create 2 20 condition\n"
 		"0 @1 label 20 \"zone a\n0 @2 create 3 21 condition\n0 @2 label 21 \"zone b\n"
-		"1" MS "suspend \"wait for work for a time\n");
-	for (int i = 0; i < 300; i++, ms += 10) {
+		"1" MS "@1 wait 2 20\n1" MS "@1 suspend \"blocked\n1" MS "@2 wait 3 21\n1" MS
+		"@2 suspend \"blocked\n1" MS "suspend \"wait for work for a time\n");
+	for (int i = 0; i < 150; i++, ms += 20) {
+		bool gives = i < sensors->turns || sensors->gives_last;
+
 		if (i <= sensors->turns) {
-			story_tell("%d" MS "@1 wait 2 20\n", ms);
-			turn(ms + 1, 10, i < sensors->turns || sensors->gives_last ? 20 : 0);
-			if (i < sensors->turns || sensors->gives_last)
-				story_tell("%d" MS "@1 read 2 20\n", ms + 2);
-			else
-				story_tell("%d" MS "@1 suspend \"blocked\n", ms + 2);
+			turn(ms, 10, gives ? 20 : 0);
+			if (gives)
+				serve(ms + 1, 2, 20);
 			if (i == sensors->turns)
 				story_tell("%d" MS "resolve 1 10\n", ms + 2);
 		}
-		if (sensors->gives_last && i == sensors->turns)
-			story_tell("%d" MS "@1 wait 2 20\n%d" MS "@1 suspend \"blocked\n", ms + 3,
-				ms + 3);
-		if (sensors->ends_other && i > sensors->turns)
-			continue;
-		story_tell("%d" MS "@2 wait 3 21\n", ms + 3);
-		turn(ms + 4, 11, 21);
-		if (sensors->is_replaced && i == 2)
-			turn(ms + 4, 11, 20);
-		story_tell("%d" MS "@2 read 3 21\n", ms + 5);
-		if (sensors->ends_other && i == sensors->turns)
-			story_tell("%d" MS "resolve 1 11\n", ms + 5);
+		if (i <= sensors->turns || !sensors->ends_other) {
+			turn(ms + 3, 11, 21);
+			serve(ms + 4, 3, 21);
+			if (sensors->is_replaced && i == 2) {
+				turn(ms + 5, 11, 20);
+				serve(ms + 6, 2, 20);
+			}
+			if (sensors->ends_other && i == sensors->turns)
+				story_tell("%d" MS "resolve 1 11\n", ms + 7);
+		}
 	}
 	story_tell("4000" MS "log 1 \"end\n");
 }
