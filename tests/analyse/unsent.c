@@ -105,20 +105,6 @@ static void tell_sleeps(int from, bool is_once)
 	}
 }
 
-/* Finds what `thrum why` tells, the messages of loops included. */
-static void find(const struct thrum__model *model, struct thrum__findings *findings)
-{
-	struct thrum__why_work *work = thrum__why_begin(model);
-	int more = 1;
-
-	assert_non_null(work);
-	thrum__why_look_further(work);
-	while (more > 0)
-		more = thrum__why_go_on(work);
-	assert_int_equal(more, 0);
-	thrum__why_end(work, findings);
-}
-
 /* Expects one finding that tells of the loop's turn at a time, and of who waits; or none, if there is no
  * time. */
 static void expect(int end, int ms, int victim, uint32_t behind)
@@ -127,7 +113,7 @@ static void expect(int end, int ms, int victim, uint32_t behind)
 	struct thrum__model *model = story_model(story_told(), false);
 
 	model->end = end * 1000000LL;
-	find(model, &findings);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, ms > 0);
 	if (ms > 0) {
 		const struct thrum__finding *finding = &findings.findings[0];

@@ -79,10 +79,8 @@ int find_faults(const struct thrum__model *model, struct thrum__findings *findin
 	struct thrum__why_work *work = thrum__why_begin(model);
 	int more = work ? 1 : -THRUM_E_MEMORY;
 
-	if (work) {
-		thrum__why_look_further(work);
+	if (work)
 		begin_ahead(thrum__why_odd(work));
-	}
 	while (more > 0) {
 		more = thrum__why_go_on(work);
 		if (more > 0 && thrum__why_is_explained(work))

@@ -368,8 +368,7 @@ static int add_losses(struct thrum__search *search)
 	thrum__why_add_unended(odd, search->findings);
 	thrum__why_add_one_each(search->model, search->findings);
 	thrum__why_add_in_vain(search);
-	if (search->add_further)
-		search->add_further(search);
+	thrum__why_add_unsent(search);
 	return 0;
 }
 
@@ -421,11 +420,6 @@ struct thrum__why_work *thrum__why_begin(const struct thrum__model *model)
 struct thrum__odd_search *thrum__why_odd(struct thrum__why_work *work)
 {
 	return &work->made.odd;
-}
-
-void thrum__why_look_further(struct thrum__why_work *work)
-{
-	work->search.add_further = thrum__why_add_unsent;
 }
 
 bool thrum__why_is_explained(const struct thrum__why_work *work)

@@ -317,10 +317,6 @@ void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 /* The search for odd turns that the findings will have: another thread may prepare it. */
 struct thrum__odd_search *thrum__why_odd(struct thrum__why_work *);
 
-/* Lets the work look also at the messages of loops, where nothing else is found: before its first step. The
- * page has no room for that. */
-void thrum__why_look_further(struct thrum__why_work *);
-
 /* Whether something likely or certain is found so far: then hardly anybody asks for odd turns. */
 bool thrum__why_is_explained(const struct thrum__why_work *);
 

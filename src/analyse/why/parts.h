@@ -71,8 +71,6 @@ struct thrum__search {
 	struct thrum__why_pauses pauses;
 	bool is_silent; /* a signal ended the program after a silence as never before */
 	bool is_still;  /* the same, but timers may have run in that silence */
-	void (*add_further)(
-		struct thrum__search *); /* what thrum__why_look_further asks for; or NULL */
 	/* If is_still, and the program has connections: its requests by call site; else NULL. */
 	struct thrum__why_site *sites;
 	/* Set by dropped.c: what it found in the loop of this lane; NONE: nobody has asked yet. */
