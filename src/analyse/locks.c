@@ -278,6 +278,31 @@ static uint32_t hold_made(const struct thrum__model *model, struct thrum__analys
 	return THRUM__NONE;
 }
 
+/* The latest hold of a task that made one which the releaser ends just before or after an edge UNLOCK: the
+ * lock was taken for that one. NONE if there is none. */
+static uint32_t hold_ended(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	const struct holds *holds, uint32_t unlock)
+{
+	uint32_t at = THRUM__NONE;
+
+	for (uint32_t i = 1; i <= 2 * NEAR && at == THRUM__NONE; i++) {
+		uint32_t edge = i & 1 ? unlock - (i + 1) / 2 : unlock + i / 2;
+
+		if (!thrum__model_has_row(&model->edges, edge) ||
+			THRUM__EDGE(model, edge, from) != THRUM__EDGE(model, unlock, from))
+			continue;
+		switch (THRUM__EDGE(model, edge, kind)) {
+		case THRUM__EDGE_RESOLVE:
+		case THRUM__EDGE_FAIL:
+		case THRUM__EDGE_CANCEL:
+			at = hold_made(model, lock, holds, THRUM__EDGE(model, edge, to));
+			break;
+		default: break;
+		}
+	}
+	return at;
+}
+
 /* The oldest hold of a task that gave it to this one; NONE if there is none. */
 static uint32_t hold_given(const struct thrum__model *model, struct thrum__analyse_lock *lock,
 	const struct holds *holds, uint32_t task)
@@ -314,6 +339,7 @@ static uint32_t released_hold(const struct thrum__model *model, struct thrum__an
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), at;
 	bool is_known = thrum__model_has_row(&model->tasks, from);
+	bool is_semaphore = THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE;
 
 	lock->last = THRUM__EDGE(model, edge, time);
 	if (holds->first == holds->end)
@@ -327,6 +353,8 @@ static uint32_t released_hold(const struct thrum__model *model, struct thrum__an
 		at = hold_given(model, lock, holds, from);
 	if (at == THRUM__NONE && is_known)
 		at = hold_made(model, lock, holds, from);
+	if (at == THRUM__NONE && is_known && is_semaphore)
+		at = hold_ended(model, lock, holds, edge);
 	if (at == THRUM__NONE) {
 		at = likely_hold(model, holds, lock->last);
 		lock->strange++;

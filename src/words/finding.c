@@ -20,6 +20,7 @@ struct filling {
 	const struct thrum__step *step;
 	struct thrum__words_sentence sentence;
 	bool is_cause; /* after the finding's sentence: names of tasks stand in quotes */
+	bool is_plain; /* a sentence made of texts in which the quotes of names are left out */
 };
 
 static void put_task(struct filling *f, uint32_t task)
@@ -143,9 +144,12 @@ static size_t fill_text(struct filling *f, const char *text)
 	bool has_other = f->step->other != THRUM__NONE && f->step->other != f->step->task;
 
 	while (*text) {
-		size_t size = strcspn(text, "$[]");
+		size_t size = strcspn(text, f->is_plain ? "$[]“" : "$[]");
 
-		if (*text == '[' && !has_other) {
+		if (f->is_plain && strncmp(text, "“$", 4) == 0) {
+			put_mark(f, text[4]);
+			text += strlen("“$o”");
+		} else if (*text == '[' && !has_other) {
 			text += strcspn(text, "]");
 		} else if (*text == '$') {
 			put_mark(f, text[1]);
@@ -158,6 +162,43 @@ static size_t fill_text(struct filling *f, const char *text)
 		}
 	}
 	return f->sentence.text.size;
+}
+
+/* The text between a title and its line in a sentence. */
+static const char *separator(const char *line)
+{
+	static const char *const words[] = {"but ", "though ", "which ", "so "};
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+		if (strncmp(line, words[i], strlen(words[i])) == 0)
+			return ", ";
+	return strncmp(line, "and ", 4) == 0 ? " " : "; ";
+}
+
+/* Puts a step's sentence, or only its first clause, without a full stop. */
+static void put_sentence(struct filling *f, const struct thrum__step_text *texts, bool is_clause)
+{
+	const char *end = texts->sentence ? strstr(texts->sentence, ". ") : NULL, *title;
+	char clause[200], first;
+
+	if (!texts->sentence) {
+		f->is_plain = true;
+		title = texts->title;
+		if (strncmp(title, "“$t", 5) != 0) {
+			first = (char)(*title++ | 0x20); /* small */
+			fill_text(f, "$t ");
+			thrum__base_text_bytes(&f->sentence.text, &first, 1);
+		}
+		fill_text(f, title);
+		thrum__words_put(&f->sentence, separator(texts->line));
+		fill_text(f, texts->line);
+		thrum__words_put(&f->sentence, is_clause ? "" : ".");
+		return;
+	}
+	if (!end)
+		end = texts->sentence + strlen(texts->sentence) - 1;
+	snprintf(clause, sizeof clause, "%.*s", (int)(end - texts->sentence), texts->sentence);
+	fill_text(f, is_clause ? clause : texts->sentence);
 }
 
 /* Says of the cause, if it is a task that runs at the end, whether its thread works. */
@@ -223,7 +264,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	static const char *const words[] = {
 		[THRUM__FINDING_LOST_WAKE_UP] =
 			"“$t” never resolves: the signal it needs came before the wait",
-		[THRUM__FINDING_DEADLOCK] = "“$t” is in a cycle of waits[ with “$o”]",
+		[THRUM__FINDING_DEADLOCK] = "“$t” is in a cycle of waits with “$o”",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
@@ -237,7 +278,9 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		return fill_about(model, finding, finding->steps[0].task, "“$t” is overdue", to,
 			size);
 	return fill_about(model, finding, finding->task,
-		finding->class == THRUM__FINDING_CONTENDED && finding->alike > 0
+		finding->class == THRUM__FINDING_DEADLOCK && second_of(finding) == THRUM__NONE
+			? "“$t” waits for itself"
+			: finding->class == THRUM__FINDING_CONTENDED && finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"
 			: words[finding->class],
 		to, size);
@@ -246,19 +289,13 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 size_t thrum__words_finding_cause(const struct thrum__model *model,
 	const struct thrum__finding *finding, char *to, size_t size)
 {
-	const char *sentence = thrum__words_step_text(finding, 0)->sentence,
-		   *end = strstr(sentence, ". ");
 	struct filling f = {model, finding, finding->steps, thrum__words_begin(to, size, NULL),
 		.is_cause = true};
-	char clause[200];
 
-	if (finding->class != THRUM__FINDING_NEVER_RESOLVED ||
-		finding->steps[0].kind == THRUM__STEP_NEVER_RESOLVED)
-		sentence = end = "";
-	else if (!end)
-		end = sentence + strlen(sentence) - 1; /* without its full stop */
-	snprintf(clause, sizeof clause, "%.*s", (int)(end - sentence), sentence);
-	return fill_text(&f, clause);
+	if (finding->class == THRUM__FINDING_NEVER_RESOLVED &&
+		finding->steps[0].kind != THRUM__STEP_NEVER_RESOLVED)
+		put_sentence(&f, thrum__words_step_text(finding, 0), true);
+	return f.sentence.text.size;
 }
 
 size_t thrum__words_finding_more(const struct thrum__finding *finding, char *to, size_t size)
@@ -292,7 +329,10 @@ size_t thrum__words_finding_title(const struct thrum__model *model,
 			to, size);
 	case THRUM__FINDING_DEADLOCK:
 		return fill_about(model, finding, finding->task,
-			"Deadlock: “$t” is in a cycle of waits[ with “$o”]", to, size);
+			second_of(finding) == THRUM__NONE
+				? "Deadlock: “$t” waits for itself"
+				: "Deadlock: “$t” is in a cycle of waits with “$o”",
+			to, size);
 	case THRUM__FINDING_LEAK:
 		return fill_about(model, finding, finding->task,
 			"More and more tasks like “$t” are pending", to, size);
@@ -323,7 +363,7 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 	struct filling f = {model, finding, &finding->steps[i],
 		thrum__words_begin(to, size, mentions)};
 
-	fill_text(&f, thrum__words_step_text(finding, i)->sentence);
+	put_sentence(&f, thrum__words_step_text(finding, i), false);
 	put_thread(&f, " I", ".");
 	*count = f.sentence.count;
 	return f.sentence.text.size;

@@ -21,7 +21,8 @@
 
 #include "analyse/why/finding.h"
 
-/* The title and the line of a note in the picture, and a whole sentence. */
+/* The title and the line of a note in the picture, and a whole sentence; NULL: "$t", the title and the line
+ * make one, without quotes. */
 struct thrum__step_text {
 	const char *title, *line, *sentence;
 };

@@ -188,6 +188,37 @@ static void it_was_never_ready(void **state)
 	expect(THRUM__STEP_NEVER_READY, 5, 30, true);
 }
 
+/* Links wait for the build tool, and are made ready; the last one does neither. */
+static void only_it_never_waited(void **state)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		begin();
+		for (int i = 0; i < 5; i++) {
+			tell_task(10 * i, 10 + i, "link");
+			story_tell("%d" MS "create 1 %d task\n", 10 * i, 60 + i);
+			if (waits > 0 || i == 0)
+				story_tell("%d" MS "wait %d %d\n", 10 * i, 10 + i, 60 + i);
+			story_tell("%d" MS "resolve 1 %d\n%d" MS "ready 1 %d\n%d" MS
+				   "switch %d\n%d" MS "resolve %d %d\n%d" MS "switch 1\n",
+				10 * i + 1, 60 + i, 10 * i + 1, 10 + i, 10 * i + 2, 10 + i,
+				10 * i + 5, 10 + i, 10 + i, 10 * i + 5);
+		}
+		tell_task(90, 30, "link");
+		story_tell("95" MS "should-resolve 30\n2900" MS "log 1 \"end\n");
+		model = story_findings(&findings);
+		assert_int_equal(findings.count, 1);
+		step = findings.findings[0].steps;
+		assert_int_equal(step->kind, THRUM__STEP_NEVER_READY);
+		assert_int_equal(step->other, waits > 0 ? step->task : THRUM__NONE);
+		story_free(model, &findings);
+	}
+}
+
 static void it_was_ready(void **state)
 {
 	(void)state;
@@ -286,6 +317,7 @@ int main(void)
 		cmocka_unit_test(it_never_took_one),
 		cmocka_unit_test(it_took_one_long_ago),
 		cmocka_unit_test(it_was_never_ready),
+		cmocka_unit_test(only_it_never_waited),
 		cmocka_unit_test(it_was_ready),
 		cmocka_unit_test(it_was_ready_long_ago),
 		cmocka_unit_test(others_were_left),

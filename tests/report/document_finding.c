@@ -36,7 +36,7 @@ static const struct {
 	{THRUM__STEP_WAITED, 0, 0, "[a] waited for [b] for 90 ms, and nobody resolved it."},
 	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
 	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
-	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, longer than others."},
+	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, which is longer than others."},
 	{THRUM__STEP_QUEUES, 5, 0, "[a] waits for [b] for 12 ms; up to 5 tasks wait at once."},
 	{THRUM__STEP_NEEDS_LANE, 0, 0, "[a] is left to [b], and this thread is blocked."},
 	{THRUM__STEP_MAY_HOLD, 0, 0, "[a] may hold [b]; the events that tell are missing."},
@@ -50,7 +50,7 @@ static const struct {
 	{THRUM__STEP_FREE, 1200, 0,
 		"[a] goes to other tasks: taken 1,200 times since the wait began, last by [b].",
 		"[a] goes to other tasks: taken 1,200 times since the wait began."},
-	{THRUM__STEP_WAITS_IN_CYCLE, 0, 0, "[a] waits for [b], and this closes the cycle."},
+	{THRUM__STEP_WAITS_IN_CYCLE, 0, 0, "[a] waits for [b] and this closes the cycle."},
 	{THRUM__STEP_PENDING, 0, 0,
 		"No answer to [a] for 90 ms; it is still pending when the trace ends."},
 	{THRUM__STEP_PENDING, 0, 1,
@@ -58,10 +58,10 @@ static const struct {
 	{THRUM__STEP_PENDING, 0, 12,
 		"No answer to [a] for 90 ms; 12 others like it took 6 ms, at most 7 ms."},
 	{THRUM__STEP_HOGS, 0, 0, "[a] runs for 90 ms; other tasks have to wait."},
-	{THRUM__STEP_OVERTAKES, 0, 0, "[a] and others run before [b], which was ready earlier."},
-	{THRUM__STEP_UNANSWERED, 0, 0,
-		"[a] gets no answer for 90 ms, as its thread is too busy to take one."},
-	{THRUM__STEP_NO_TURN, 0, 0, "[a] has had no turn for 90 ms, as its thread is busy."},
+	{THRUM__STEP_OVERTAKES, 0, 0,
+		"[a] runs before [b], which was ready earlier; others do so, too."},
+	{THRUM__STEP_UNANSWERED, 0, 0, "[a] gets no answer; its thread is too busy to take one."},
+	{THRUM__STEP_NO_TURN, 0, 0, "[a] has no turn; its thread is busy until the end."},
 	{THRUM__STEP_READY, 0, 0, "[a] is ready to run because of [b], but its thread is busy.",
 		"[a] is ready to run, but its thread is busy."},
 	{THRUM__STEP_RUNS_LATE, 0, 0, "5 ms later [a] runs at last."},
@@ -89,19 +89,21 @@ static const struct {
 	{THRUM__STEP_CANCELLED_MEANWHILE, 0, 0, "[a] is cancelled meanwhile by [b].",
 		"[a] is cancelled meanwhile."},
 	{THRUM__STEP_READIED_AGAIN, 0, 0,
-		"[a] is made ready again by [b], though it was ready; those made ready between never ran.",
-		"[a] is made ready again, though it was ready; those made ready between never ran."},
+		"[a] is made ready again by [b]; it was ready already, and those made ready between "
+		"never ran.",
+		"[a] is made ready again; it was ready already, and those made ready between never ran."},
 	{THRUM__STEP_ENDED_UNNOTICED, 0, 0,
 		"[a] ends, but [b], which waited for it, doesn't go on."},
 	{THRUM__STEP_TOOK, 0, 0, "[a] takes something out of [b]; always others take from there."},
 	{THRUM__STEP_PUT_OFF, 20, 0,
-		"[a] never comes: it is put off again and again by [b], 20 times and more.",
-		"[a] never comes: it is put off again and again, 20 times and more."},
-	{THRUM__STEP_NOT_AGAIN, 0, 0,
-		"[a] ran last 90 ms before the end; nobody started it again."},
+		"[a] never comes; it is put off again and again by [b], 20 times and more.",
+		"[a] never comes; it is put off again and again, 20 times and more."},
+	{THRUM__STEP_NOT_AGAIN, 0, 0, "[a] isn't started again; it ran last 90 ms before the end."},
+	{THRUM__STEP_MADE_AMID, 0, 0,
+		"[a] is made while others like it are ended; none of the 0 that ended was."},
 	{THRUM__STEP_BEGINS_NONE, 0, 0, "[a] begins none like [b]; 0 other such runs did."},
 	{THRUM__STEP_GAVE_UP, 0, 0,
-		"[a] gives up its wait for [b]; others signal that 0 times in vain since, and not what is "
+		"[a] gives up its wait for [b]; others signal that 0 times in vain, and not what is "
 		"waited for."},
 	{THRUM__STEP_BEGAN_OTHERS, 0, 0,
 		"[a] ends, and isn't made again; one was there whenever others like [b] began."},
@@ -109,7 +111,7 @@ static const struct {
 	{THRUM__STEP_LEFT_QUEUE, 0, 0,
 		"[a] ends after a job from [b]; all others wait there for the next."},
 	{THRUM__STEP_BEGINS_NOTHING, 0, 0,
-		"[a] ends and begins nothing; others like it began a task then, such as [b]."},
+		"[a] ends, and begins nothing; others like it began a task then, such as [b]."},
 	{THRUM__STEP_SKIPS, 0, 0,
 		"[a] goes on once without a signal for [b]; it gave one the 0 other times."},
 	{THRUM__STEP_LEAVES_OUT, 0, 0,
@@ -124,8 +126,8 @@ static const struct {
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,
 		"[a] was the last to signal [b]. Since then only timers run, for 90 ms."},
 	{THRUM__STEP_SHORT_WAY, 0, 0,
-		"[a] ends, and leaves out the place where such as [b] are signalled; all others "
-		"like it came there, 0 in all."},
+		"[a] ends, and leaves out where such as [b] are signalled; all others like it came "
+		"there, 0 in all."},
 	{THRUM__STEP_ENDS_UNSERVED, 0, 0,
 		"[a] ends without serving [b]; others like it served it."},
 	{THRUM__STEP_SHORT_TURN, 0, 0,
@@ -154,12 +156,12 @@ static const struct {
 		"[a] signals [b], for which 0 wait; only one of them is woken."},
 	{THRUM__STEP_WOKEN_INSTEAD, 0, 0, "[a] takes the wake-up and ends; the others wait on."},
 	{THRUM__STEP_DUE_LATE, 0, 12,
-		"[a] is due far too late: 12 others like it took at most 7 ms."},
+		"[a] is due far too late; 12 others like it took at most 7 ms."},
 	{THRUM__STEP_FAILS_AGAIN, 12, 0, "[a] is the last of 12 failed tries in a row by [b]."},
 	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs too."},
 	{THRUM__STEP_FIRST_PENDING, 1200, 0, "[a] is the first of 1,200 that are still pending."},
 	{THRUM__STEP_LAST_PENDING, 1200, 0, "[a] is the last of them."},
-	{THRUM__STEP_LEFT_OPEN, 0, 0, "[a] isn't closed, though other handles of [b] were."},
+	{THRUM__STEP_LEFT_OPEN, 0, 0, "[a] isn't closed; other handles of [b] were."},
 };
 
 struct told {
@@ -281,7 +283,7 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].more = 2;
 	t.finding.steps[1].kind = THRUM__STEP_RESOLVED_OTHERS;
 	expect_step(&t,
-		"[promise 4] ends without resolving [b], the last of 2 that resolved those before.");
+		"[promise 4] ends without resolving [b]; the last of 2 that resolved those before.");
 	t.finding.steps[1].kind = THRUM__STEP_WOKEN_INSTEAD;
 	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
 	expect_step(&t,
@@ -300,7 +302,7 @@ static void every_class(void **state)
 {
 	static const char *const titles[THRUM__FINDING_CLASSES] = {
 		[THRUM__FINDING_LOST_WAKE_UP] = "Lost wake-up on “a”",
-		[THRUM__FINDING_DEADLOCK] = "Deadlock: “a” is in a cycle of waits",
+		[THRUM__FINDING_DEADLOCK] = "Deadlock: “a” waits for itself",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“a” runs while other tasks are ready",

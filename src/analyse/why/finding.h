@@ -146,8 +146,10 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
 		"leaves-out") /* runs without a signal for other, as all its like gave one */ \
-	X(COMES_BETWEEN, "comes-between") /* is new; since then other is left out */ \
-	X(PASSES_OVER, "passes-over")     /* serves those beside other, and leaves it out */ \
+	X(COMES_BETWEEN, \
+		"comes-between")      /* is new; since then other is left out; or see `more` */ \
+	X(PASSES_OVER, "passes-over") /* serves those beside other, and leaves it out */ \
+	X(MADE_AMID, "made-amid") /* is made while its like are ended, as none that ended was */ \
 	X(BEGINS_NONE, \
 		"begins-none") /* a turn that begins none like other, as nearly all its like did */ \
 	X(GAVE_UP, "gave-up")  /* gave up its wait for other, which is signalled in vain since */ \
@@ -204,7 +206,7 @@ struct thrum__step {
 	 * waits for `other`, another condition; 2 if it had given up its wait for `other`; 3 if it had ended;
 	 * 4 if it runs since, and doesn't take `other`, a lock or a permit. CANCELLED_MEANWHILE: 2 if it is a
 	 * timer, and those like `other` ended when it came. NEVER_READY: how many like it
-	 * were, or took a permit.
+	 * were, or took a permit. `other` is the task itself if most of these had waited, and it didn't.
 	 * SHOULD_GO_ON: 1 if it ran it last, and its like went on in another thread; 2 if
 	 * `other` made it, and such children ended first.
 	 * SIGNALLED_LAST: 0, or how often it signalled a condition and counted none of those that wait.
@@ -219,6 +221,8 @@ struct thrum__step {
 	 * BEGINS_NOTHING: 1 if it failed; 2 if it should have sent something; 3 if `other` did in vain.
 	 * FAILS_AGAIN: 1 if it became the next try each time. SKIPS: in how many rounds it did.
 	 * LEAVES_OUT, BEGINS_NONE: how many other runs did. PASSES_OVER: how many rounds before had it.
+	 * COMES_BETWEEN: 1 if others like `other` would have ended then. MADE_AMID: how many ended.
+	 * OVERTAKES: 0, or how many more ran that were made later.
 	 * SHORT_WAY, SHORT_TURN: how many came there.
 	 * GAVE_UP: how many signals were in vain. MISSES_ROUND: 1 if its like do so all the time.
 	 * TOOK: 1 if it should have put it back. SERVES: how many more do, which all wait, too.

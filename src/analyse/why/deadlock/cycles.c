@@ -178,6 +178,8 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 	/* A semaphore that was never released by its holder may be released by anybody. */
 	node->is_doubtful = lock->strange > 0 || lock->is_cut ||
 		(is_semaphore && lock->released == 0);
+	/* Others than those who took its permits give them back, as a reader makes room in a queue. */
+	node->is_free = is_semaphore && lock->released == 0 && lock->strange > 0;
 	for (uint32_t i = 0; i < lock->count; i++) {
 		const struct thrum__analyse_hold *hold = &lock->holds[i];
 		struct thrum__analyse_waits waits = {NULL, 0};

@@ -92,6 +92,16 @@ static bool is_left_by_all(const struct thrum__model *model, uint32_t task)
 	return strstr(thrum__model_task_name(model, task, NULL), " while others go on");
 }
 
+/* Whether a thread's latest act is a wait, as adapters tell of each sleep. A program that tells of itself may
+ * only say that the thread rests. */
+static bool has_told_sleep(const struct thrum__model *model, uint32_t thread)
+{
+	uint32_t edge = THRUM__TASK(model, thread, edge_out);
+
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
+}
+
 /* Whether the latest act of a thread, the sleep that goes on, came before a time. */
 static bool has_slept_since(const struct thrum__model *model, uint32_t thread, int64_t since)
 {
@@ -115,6 +125,7 @@ int thrum__why_beside(struct thrum__search *search, uint32_t task)
 
 		if (i == own || lane->process != model->lanes[own].process ||
 			!thrum__analyse_task_is_pending(model, thread) ||
+			!has_told_sleep(model, thread) ||
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED_FOR_A_TIME))
 			continue;

@@ -166,22 +166,31 @@ static bool may_have_been_ready(const struct thrum__model *model, uint32_t task)
 	return edge != THRUM__NONE;
 }
 
+static bool has_waited(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__why_edge_from(model, task, THRUM__EDGE_WAIT) != THRUM__NONE;
+}
+
 /* How many others like a task were made ready, ran and were resolved, if each that was resolved did so, and
- * this one was never ready; 0: that isn't so. O(tasks). */
-static uint32_t ready_beside(struct thrum__search *search, uint32_t task)
+ * this one was never ready; 0: that isn't so. Sets *waited to how many of them waited before. O(tasks). */
+static uint32_t ready_beside(struct thrum__search *search, uint32_t task, uint32_t *waited)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t count = 0;
+
+	*waited = 0;
 
 	if (THRUM__TASK(model, task, run) != THRUM__NONE ||
 		thrum__why_ends_by_itself(model, task) || may_have_been_ready(model, task))
 		return 0;
 	for (uint32_t at = model->tasks.count; count < LIKE_MOST &&
 		(at = thrum__why_resolved_like(search, task, at)) != THRUM__NONE;
-		count++)
+		count++) {
 		if (THRUM__TASK(model, at, run) == THRUM__NONE ||
 			thrum__why_edge_to(model, at, THRUM__EDGE_READY) == THRUM__NONE)
 			return 0;
+		*waited += has_waited(model, at);
+	}
 	return count >= LIKE_MIN && search->budget > 0 ? count : 0;
 }
 
@@ -193,27 +202,29 @@ static bool is_straggler(const struct thrum__search *search, uint32_t task)
 	return peer && peer->pending == 1 && peer->ended >= LIKE_MIN &&
 		thrum__analyse_task_is_pending(search->model, task) &&
 		!thrum__why_peers_is_young(&search->peers, task) &&
-		thrum__why_edge_from(search->model, task, THRUM__EDGE_WAIT) == THRUM__NONE;
+		!has_waited(search->model, task);
 }
 
 /* The leaf, or else the only straggler, that was never made ready, as all its like were. Sets *count to how
- * many these are. NONE: there is none. */
-static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_t *count)
+ * many these are, and *waited to how many of them waited before. NONE: there is none. */
+static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_t *count,
+	uint32_t *waited)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t found = THRUM__NONE;
+	uint32_t found = THRUM__NONE, others_waited;
 
 	if (search->gap >= 0 || model->is_joined)
 		return THRUM__NONE;
-	*count = ready_beside(search, task);
+	*count = ready_beside(search, task, waited);
 	if (*count > 0)
 		return task;
 	if (THRUM__TASK(model, task, run) != THRUM__NONE ||
 		!thrum__why_spend(search, model->tasks.count))
 		return THRUM__NONE;
 	THRUM__EACH_TASK (model, at) {
-		uint32_t others = at != task && is_straggler(search, at) ? ready_beside(search, at)
-									 : 0;
+		uint32_t others = at != task && is_straggler(search, at)
+			? ready_beside(search, at, &others_waited)
+			: 0;
 
 		if (others == 0)
 			continue;
@@ -221,6 +232,7 @@ static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_
 			return THRUM__NONE;
 		found = at;
 		*count = others;
+		*waited = others_waited;
 	}
 	return found;
 }
@@ -228,12 +240,14 @@ static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_
 bool thrum__why_add_never_ready(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
-	uint32_t count, task = never_ready(search, path->leaf, &count);
+	uint32_t count, waited, task = never_ready(search, path->leaf, &count, &waited);
 
 	if (task != THRUM__NONE)
 		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEVER_READY, task,
-					    THRUM__NONE, THRUM__TASK(search->model, task, created),
-					    THRUM__NONE),
+					    !has_waited(search->model, task) && 2 * waited > count
+						    ? task
+						    : THRUM__NONE,
+					    THRUM__TASK(search->model, task, created), THRUM__NONE),
 			count);
 	return task != THRUM__NONE;
 }

@@ -133,6 +133,7 @@ bool thrum__why_add_steady_ender(struct thrum__finding *finding, struct thrum__s
 	uint32_t task = thrum__analyse_task_is_object(model, path->leaf)
 		? THRUM__NONE
 		: thrum__why_steady_ender(search, path->leaf);
+	const struct thrum__analyse_wait *wait;
 
 	if ((last && last->task == task) || !thrum__analyse_task_is_pending(model, task) ||
 		!*thrum__model_task_name(model, task, NULL) ||
@@ -141,6 +142,11 @@ bool thrum__why_add_steady_ender(struct thrum__finding *finding, struct thrum__s
 				THRUM__TASK(model, task, lane) ==
 					THRUM__TASK(model, path->leaf, lane))))
 		return false;
+	wait = thrum__why_wait_of(search, task);
+	if (wait && wait->on != path->leaf && thrum__analyse_task_is_object(model, wait->on) &&
+		thrum__why_is_blocked(model, task, wait))
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
+			wait->edge);
 	thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
 		THRUM__TASK(model, path->leaf, created), THRUM__NONE);
 	return true;
@@ -405,9 +411,11 @@ void thrum__why_add_unusual(struct thrum__finding *finding, struct thrum__search
 			add_failed(finding, search, path) || add_leaver(finding, search, path) ||
 			add_untaken(finding, search, path) ||
 			add_gone_beginner(finding, search, path) ||
+			thrum__why_add_amid(finding, search, path) ||
 			thrum__why_add_stopped_timer(finding, search, path) ||
 			thrum__why_add_never_ready(finding, search, path) ||
 			thrum__why_add_untaken_permit(finding, search, path) ||
+			thrum__why_add_newcomer(finding, search, path) ||
 			thrum__why_add_logged(finding, search, nearly_since(search->model, path),
 				THRUM__NONE) ||
 			add_failed_before(finding, search, path) ||

@@ -3,6 +3,7 @@
  * Tells what was unusual while a task waited, where nothing else explains its leaf.
  *
  *	unusual.c    tells of the first such event that it finds
+ *	amid.c       tells that a task was made at an unusual time
  *	beginners.c  tells which task is missing that lets others begin
  *	failures.c   tells which failure explains what is missing
  *	lapsed.c     tells who was woken for something, and had given up its wait
@@ -47,6 +48,13 @@ void thrum__why_add_circle_leaver(struct thrum__finding *, struct thrum__search 
 /* Adds the step of a task that failed meanwhile (stuck/steps.c). */
 void thrum__why_add_failure(struct thrum__finding *, const struct thrum__model *, uint32_t task);
 
+/* ---- Tasks that come at an unusual time (amid.c) ---------------------------------------------- */
+
+/* Adds a step if the path's leaf was made while others from the same place were ended, as none of those that
+ * ended; or if it never ran, and those made later there did. O(tasks). */
+bool thrum__why_add_amid(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Tasks that let others begin (beginners.c) ----------------------------------------------- */
 
 /* The last of several tasks, all of which have ended, if one of them was there whenever a task like this one
@@ -60,6 +68,11 @@ uint32_t thrum__why_gone_beginner(struct thrum__search *, uint32_t task);
  * for what came just before it. O(edges), and O(tasks) for each task that came. */
 bool thrum__why_add_passed_over(struct thrum__finding *finding, struct thrum__search *,
 	uint32_t task);
+
+/* Adds a step for the first task of its kind that came while others like the leaf would have ended.
+ * O(tasks) for each task that came. */
+bool thrum__why_add_newcomer(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Waits that were given up (lapsed.c) ----------------------------------------------------- */
 
