@@ -24,17 +24,17 @@ misses thief 'end of a child, though none is left; some were taken by wait_for_c
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
 # The rest that a loop leaves, while others go on.
 beside='socket [0-9]* while others go on'
-for case in thread child write sleeper; do
+for case in thread child write sleeper beat; do
 	told[rest-$case]="unread (data )?of edge-triggered $beside, left by (take|edges\\+0x)"
 done
 told[rest-once]="one-shot watch of $beside, read last by (take|edges\\+0x)"
 told[rest-removed]="unread data of $beside, unwatched since epoll_ctl in (unwatch|edges\\+0x)"
 told[rest-room]="unsent rest for $beside; nobody waits for room since (send_rest|edges\\+0x)"
-for case in thread child write once removed room sleeper; do
+for case in thread child write once removed room sleeper beat; do
 	soon "rest-$case" "$programs/edges" "$case"
 	soon "fine-rest-$case" "$programs/edges" "$case" fine
 done
-for case in worker busy late limit ticks; do
+for case in worker helper busy late limit ticks; do
 	soon "fine-rest-$case" "$programs/edges" "$case"
 done
 soon handler "$programs/missed" handler
@@ -57,7 +57,7 @@ for case in thread timer limit patience; do
 done
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
-for case in thread child write once removed room sleeper worker busy late limit ticks; do
+for case in thread child write once removed room sleeper beat worker helper busy late limit ticks; do
 	has "fine-rest-$case" why '^no findings'
 	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
 done

@@ -24,9 +24,13 @@ static void tell_wait(int ms)
 		ms, ms, ms, ms);
 }
 
+static void tell_nothing(void)
+{
+}
+
 /* The main thread 1 gives work to the threads 2 and 3 by the condition 10, and waits for the condition 12,
  * which has the lock 11. Then each worker takes that lock, if `ends_late`, and waits for more. */
-static void tell_pool(bool ends_late)
+static void tell_pool(bool ends_late, void (*tell_before)(void))
 {
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
@@ -38,6 +42,7 @@ static void tell_pool(bool ends_late)
 		   "0 create 1 13 condition\n0 label 13 \"line\n");
 	for (int ms = 1; ms < 5; ms++)
 		story_tell("%d" MS "signal 1 10 =0\n", ms);
+	tell_before();
 	if (ends_late)
 		tell_wait(6);
 	for (int i = 0; i < 2; i++) {
@@ -94,28 +99,49 @@ static void expect(int killed_by, bool is_told)
 static void work_that_was_given_is_not_told_of(void **state)
 {
 	(void)state;
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(80, "", "signal 4 13 =1");
 	expect(KILL, true);
 	/* It looks how much there is in the queue. */
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(80, "lock 4 11\n16" MS "@3 unlock 4 11", "read 4 13");
 	expect(KILL, true);
+}
+
+/* The workers told of work that was done before, for which the main thread waited, and gave each other
+ * work. */
+static void tell_earlier(void)
+{
+	story_tell("4" MS "wait 1 12\n4" MS "suspend \"blocked\n4" MS "@2 signal 3 10 =0\n5" MS
+		   "@1 signal 2 10 =0\n5" MS "@1 signal 2 12 =0\n5" MS "@2 signal 3 12 =1\n5" MS
+		   "resume \"blocked\n5" MS "read 1 12\n");
+}
+
+static void the_last_work_is_not_told_of(void **state)
+{
+	(void)state;
+	tell_pool(true, tell_earlier);
+	tell_ticker(80, "", "signal 4 13 =1");
+	expect(KILL, true);
+	/* The ticker told of such work, too. */
+	tell_pool(true, tell_earlier);
+	tell_ticker(80, "signal 4 12 =0", "signal 4 13 =1");
+	expect(KILL, false);
 }
 
 static void another_thread_may_act(void **state)
 {
 	(void)state;
 	/* It gave work, too. */
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(80, "signal 4 10 =0", "signal 4 13 =1");
 	expect(KILL, false);
 	/* It came round but a few times. */
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(400, "", "signal 4 13 =1");
 	expect(KILL, false);
 	/* It began a thread meanwhile. */
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(80, "create 4 5 thread", "signal 4 13 =1");
 	expect(KILL, false);
 }
@@ -124,11 +150,11 @@ static void the_program_may_be_idle(void **state)
 {
 	(void)state;
 	/* Main waits for its end, perhaps: the workers did nothing since. */
-	tell_pool(false);
+	tell_pool(false, tell_nothing);
 	tell_ticker(80, "", "signal 4 13 =1");
 	expect(KILL, false);
 	/* Somebody ends it, as one that is well. */
-	tell_pool(true);
+	tell_pool(true, tell_nothing);
 	tell_ticker(80, "", "signal 4 13 =1");
 	expect(TERM, false);
 }
@@ -137,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_that_was_given_is_not_told_of),
+		cmocka_unit_test(the_last_work_is_not_told_of),
 		cmocka_unit_test(another_thread_may_act),
 		cmocka_unit_test(the_program_may_be_idle),
 	};

@@ -281,15 +281,17 @@ struct thread {
 	_Atomic uint32_t nap_news;  /* the same when it began */
 	_Atomic int64_t
 		napped; /* when it slept first, by rough_time; 0: never; -1: it heard of others */
-	_Atomic uint32_t messages; /* that it has sent and received by sockets, */
-	_Atomic int talks_by;      /* and the descriptor of the latest, + 1 */
-	_Atomic int epoll;         /* + 1: it looks while it waits for that; 0: it doesn't */
-	int64_t looked;            /* its own: when it looked what it missed, by rough_time */
-	int64_t limits[2];         /* its own: when the latest two time limits of its waits came, */
-	int limit;                 /* the one of this wait in ms; -1: it has none, */
-	int64_t limit_since;       /* and since when the limits are the same, by rough_time */
-	struct spin spin;          /* its own */
-	int timed;                 /* its own: so many releases look how long the lock was held */
+	_Atomic int64_t calm_since; /* since when it heard nothing, when it last made a thread, */
+	uint32_t calm_news;         /* its own: and its news then */
+	_Atomic uint32_t messages;  /* that it has sent and received by sockets, */
+	_Atomic int talks_by;       /* and the descriptor of the latest, + 1 */
+	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
+	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
+	int64_t limits[2];   /* its own: when the latest two time limits of its waits came, */
+	int limit;           /* the one of this wait in ms; -1: it has none, */
+	int64_t limit_since; /* and since when the limits are the same, by rough_time */
+	struct spin spin;    /* its own */
+	int timed;           /* its own: so many releases look how long the lock was held */
 	/* Its own, beside a program that reports itself: */
 	bool tells;              /* the program records what it does, so the adapters don't */
 	_Atomic uint64_t waited; /* the task of the last wait that an adapter recorded */
@@ -359,10 +361,15 @@ static inline void hear_news(struct thread *self)
 			atomic_load_explicit(&self->news, memory_order_relaxed) + 1,
 			memory_order_relaxed);
 }
+/* The calling thread has begun, and knows nothing. */
+void thrum__adapt_news_first(struct thread *);
+/* Since when the calling thread has surely heard nothing, by rough_time: a thread that it makes knows no
+ * more. */
+int64_t thrum__adapt_calm_since(struct thread *);
 /* The calling thread sleeps for a time. */
 void thrum__adapt_note_nap(struct thread *self);
-/* Whether a thread has never heard anything of others, and sleeps again and again since before a time. One
- * that has heard of them may be at work that it got before. */
+/* Whether a thread has never heard anything of others, and sleeps again and again since before a time, or
+ * its creator had heard nothing since. One that has heard of them may be at work that it got before. */
 bool thrum__adapt_only_naps(const struct thread *, int64_t before);
 /* Whether the thread holds a lock, as far as it is noted, and who took it. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);

@@ -12,7 +12,6 @@
 #define CHUNK 64      /* threads for which memory is taken at once */
 #define TAKEN_TOLD 16 /* so often each taking is told while others wait for the lock's condition */
 #define PLACES 4096u  /* a power of two */
-#define TICK 4000000  /* ns: more than rough_time() may be wrong by */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 _Atomic bool thrum__adapt_is_limited;
@@ -86,9 +85,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->permits, 0);
 	atomic_store(&self->is_left, false);
 	atomic_store(&self->unwoken, 0);
-	hear_news(self);
-	atomic_store(&self->nap_news, thrum__adapt_news_begin(self));
-	atomic_store(&self->napped, 0);
+	thrum__adapt_news_first(self);
 	atomic_store(&self->messages, 0);
 	atomic_store(&self->talks_by, 0);
 	self->limits[0] = self->limits[1] = 0;
@@ -231,47 +228,6 @@ const void *thrum__adapt_lock_caller(const struct thread *thread, const void *lo
 	return place == HELD_MAX
 		? NULL
 		: (const void *)(atomic_load(&thread->held[place].caller) & ~RECORDED);
-}
-
-/* Stands in the place of the next call that takes a lock, until there is one. A handler of a signal may come
- * between the writes of such a call, so only that place may be wrong then. */
-#define NOBODY ((uintptr_t)&all)
-
-uint32_t thrum__adapt_news_begin(struct thread *self)
-{
-	if (atomic_load_explicit(&self->holds, memory_order_relaxed) > 0)
-		return 0;
-	if (atomic_load_explicit(&self->held[0].caller, memory_order_relaxed) != NOBODY) {
-		hear_news(self);
-		atomic_store_explicit(&self->held[0].caller, NOBODY, memory_order_relaxed);
-	}
-	return atomic_load_explicit(&self->news, memory_order_relaxed);
-}
-
-bool thrum__adapt_heard_nothing(const struct thread *thread, uint32_t since)
-{
-	return since != 0 && atomic_load_explicit(&thread->tid, memory_order_relaxed) != 0 &&
-		atomic_load_explicit(&thread->held[0].caller, memory_order_relaxed) == NOBODY &&
-		atomic_load_explicit(&thread->news, memory_order_relaxed) == since;
-}
-
-void thrum__adapt_note_nap(struct thread *self)
-{
-	if (!self || atomic_load_explicit(&self->napped, memory_order_relaxed) < 0)
-		return;
-	if (thrum__adapt_news_begin(self) !=
-		atomic_load_explicit(&self->nap_news, memory_order_relaxed))
-		atomic_store(&self->napped, -1);
-	else if (atomic_load_explicit(&self->napped, memory_order_relaxed) == 0)
-		atomic_store(&self->napped, rough_time());
-}
-
-bool thrum__adapt_only_naps(const struct thread *thread, int64_t before)
-{
-	int64_t since = atomic_load(&thread->napped);
-
-	return since > 0 && since + TICK < before &&
-		thrum__adapt_heard_nothing(thread, atomic_load(&thread->nap_news));
 }
 
 /* The number that a forked thread had is its parent's: what it didn't take itself, that one has. */

@@ -3,9 +3,9 @@
  * Others that go on while something is left: clients that come again and again, tickers, threads that show
  * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
- * naps talks with a loop meanwhile, as a client does; or has never heard of others, so that nobody can have
- * given it work, also before; nor has one that sleeps all the time. And no loop is told of anything that
- * comes from outside of these processes, nor has it a timer that may go on with the rest.
+ * naps talks with a loop meanwhile, as a client does; or has never heard of others, nor its creator before,
+ * so that nobody can have given it work; nor has one that sleeps all the time. And no loop is told of
+ * anything that comes from outside of these processes, nor has it a timer that may go on with the rest.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -21,17 +21,21 @@
 #define PACES 32        /* threads of all processes, at most, that may nap */
 #define AGAIN 100000000 /* ns between two looks at them */
 
+/* How far a thread had run when it was seen first. */
+struct pace {
+	uint32_t tid;
+	uint32_t messages;
+	uint64_t ran;
+	bool is_late; /* it wasn't there when the rest was seen first */
+};
+
 /* How far others had run when one rest was seen first. */
 struct paces {
 	int fd;              /* + 1; 0: it is free */
 	int64_t since, next; /* next: when to look at them again */
 	bool nap;            /* one was seen to nap */
 	unsigned count;
-	struct {
-		uint32_t tid;
-		uint32_t messages;
-		uint64_t ran;
-	} list[PACES];
+	struct pace list[PACES];
 };
 
 struct rest {
@@ -48,25 +52,22 @@ struct rest {
 	thrum_task waiter; /* as this task, if that is known */
 };
 
-/* Whether a thread has run since then. One that has begun later may be there for what is left. */
-static bool has_run(const struct rest *rest, uint32_t tid)
+/* The note of a thread; NULL: no look has seen it. */
+static const struct pace *pace_of(const struct rest *rest, uint32_t tid)
 {
 	const struct paces *paces = rest->paces;
 
 	for (unsigned i = 0; i < paces->count; i++)
 		if (paces->list[i].tid == tid)
-			return paces->list[i].ran != thrum__adapt_process_ran(rest->process, tid);
-	return false;
+			return &paces->list[i];
+	return NULL;
 }
 
-/* Whether a thread wasn't there when the rest was seen first. */
-static bool has_begun_since(const struct rest *rest, uint32_t tid)
+static bool has_run(const struct rest *rest, uint32_t tid)
 {
-	unsigned i = 0;
+	const struct pace *pace = pace_of(rest, tid);
 
-	while (i < rest->paces->count && rest->paces->list[i].tid != tid)
-		i++;
-	return i == rest->paces->count;
+	return pace && pace->ran != thrum__adapt_process_ran(rest->process, tid);
 }
 
 /* How many messages a thread has sent and received, and by which descriptor; for a child, all of its
@@ -89,6 +90,17 @@ static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
 	return talk;
 }
 
+static void add_pace(const struct rest *rest, uint32_t tid, bool is_late)
+{
+	struct paces *paces = rest->paces;
+
+	if (paces->count < PACES)
+		paces->list[paces->count++] = (struct pace){.tid = tid,
+			.messages = talk_of(rest, tid).messages,
+			.ran = thrum__adapt_process_ran(rest->process, tid),
+			.is_late = is_late};
+}
+
 /* Whether a loop of this process watches the other end of a descriptor. */
 static bool is_for_loop(const struct rest *rest, const struct process_call *call, int fd)
 {
@@ -109,27 +121,28 @@ static bool is_for_loop(const struct rest *rest, const struct process_call *call
  * do with sockets and loops: such as the first thread, while the others work. */
 static bool is_mere_sleeper(const struct rest *rest, const struct thread *thread)
 {
-	return thread && !has_begun_since(rest, atomic_load(&thread->tid)) &&
-		atomic_load(&thread->messages) == 0 && thrum__adapt_loops_of(thread) == 0 &&
-		thrum__adapt_only_naps(thread, rest->at);
+	return thread && atomic_load(&thread->messages) == 0 &&
+		thrum__adapt_loops_of(thread) == 0 && thrum__adapt_only_naps(thread, rest->at);
 }
 
 /* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client;
- * or it has never heard of others, since before the descriptor was watched. Another one may be at work. */
+ * or it has never heard of others, nor had its creator, since before the descriptor was watched. Another one
+ * may be at work, and one that began later may be there for what is left. */
 static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
 {
-	const struct paces *paces = rest->paces;
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
 								       : NULL;
+	const struct pace *pace = pace_of(rest, tid);
 	struct thrum__adapt_talk talk = talk_of(rest, tid);
 	int64_t began = thrum__adapt_watch_began(rest->fd);
 
+	if (!pace)
+		add_pace(rest, tid, true);
 	if (!has_run(rest, tid))
-		return is_mere_sleeper(rest, thread);
-	for (unsigned i = 0; i < paces->count; i++)
-		if (paces->list[i].tid == tid && paces->list[i].messages != talk.messages &&
-			is_for_loop(rest, call, talk.by - 1))
-			return true;
+		return pace && !pace->is_late && is_mere_sleeper(rest, thread);
+	if (!pace->is_late && pace->messages != talk.messages &&
+		is_for_loop(rest, call, talk.by - 1))
+		return true;
 	return thread && thrum__adapt_only_naps(thread, began < rest->at ? began : rest->at);
 }
 
@@ -250,15 +263,10 @@ static bool is_told_of_more(const struct look *look)
 
 static void note_pace(void *context, int directory, const char *name)
 {
-	const struct rest *rest = context;
-	struct paces *paces = rest->paces;
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
 
-	if (paces->count < PACES && tid != own_tid()) {
-		paces->list[paces->count].tid = tid;
-		paces->list[paces->count].messages = talk_of(rest, tid).messages;
-		paces->list[paces->count++].ran = thrum__adapt_process_ran(rest->process, tid);
-	}
+	if (tid != own_tid())
+		add_pace(context, tid, false);
 }
 
 static void look_at_others(struct rest *rest, void (*visit)(void *, int, const char *))

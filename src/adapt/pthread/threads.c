@@ -39,7 +39,8 @@ struct start {
 	} routine;
 	void *argument;
 	thrum_task task;
-	bool is_pools; /* of libuv, which waits for work in it */
+	int64_t calm_since; /* when the creator heard something last, by rough_time */
+	bool is_pools;      /* of libuv, which waits for work in it */
 	char label[PLACE_MAX];
 	_Atomic int state; /* an enum start_state */
 	_Atomic bool is_taken;
@@ -115,6 +116,7 @@ static struct start begin_thread(void *argument)
 	struct start start = {.routine = given->routine,
 		.argument = given->argument,
 		.task = given->task,
+		.calm_since = given->calm_since,
 		.is_pools = given->is_pools};
 	pthread_t handle = pthread_self();
 
@@ -133,6 +135,7 @@ static struct start begin_thread(void *argument)
 	if (self) {
 		self->tells = start.is_pools && thrum__adapt_is_beside;
 		atomic_store(&self->is_idle, start.is_pools);
+		atomic_store(&self->calm_since, start.calm_since);
 	}
 	return start;
 }
@@ -224,7 +227,7 @@ static struct start *make_start(const void *routine, void *argument, const void 
 
 	if (!start)
 		return NULL;
-	thrum__adapt_thread();
+	start->calm_since = thrum__adapt_calm_since(thrum__adapt_thread());
 	thrum__adapt_label(start->label, "thread", address_of_work(routine, argument));
 	start->is_pools = is_libuvs(routine);
 	start->argument = argument;

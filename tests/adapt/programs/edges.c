@@ -10,10 +10,12 @@
  * edges removed	the watch is removed after a part
  * edges room	the rest of an answer isn't sent once there is room
  * edges sleeper	the loop has a thread of its own, and the first thread sleeps
+ * edges beat	so it has, and the first thread makes one that naps while the loop works
  *
  * With "fine" it takes, or sends, all. These are well, too, and end by themselves:
  *
  * edges worker	the rest is left until a worker has done with the first part
+ * edges helper	the same, and the loop makes the worker before the rest comes
  * edges busy	the same, and the worker got its work before the rest came
  * edges late	a timer that comes once reads on
  * edges limit	the end of a time limit of the loop does so
@@ -43,7 +45,7 @@
 #define LATE 3000 /* ms */
 
 static bool is_fine, is_child, is_once, is_removed, is_room, has_worker, has_ticks;
-static bool is_busy, is_late, has_limit;
+static bool is_busy, is_late, has_limit, has_helper;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static bool is_given;
@@ -189,6 +191,13 @@ static void *work(void *unused)
 	return unused;
 }
 
+static void *beat(void *unused)
+{
+	for (;;)
+		usleep(50000);
+	return unused;
+}
+
 static void give_work(void)
 {
 	pthread_mutex_lock(&lock);
@@ -245,11 +254,10 @@ static void take_event(int fd, uint32_t events, int *open)
 	parts += fd == uploads[0];
 	if (is_busy && parts == 1)
 		give_work();
-	if (fd != uploads[0] || parts != 5)
-		return;
-	leave_rest();
-	if (has_worker)
+	if (fd == uploads[0] && parts == (has_worker ? 5 : has_helper ? 2 : 0))
 		pthread_create(&worker, NULL, work, NULL);
+	if (fd == uploads[0] && parts == 5)
+		leave_rest();
 }
 
 static void run(int open)
@@ -287,12 +295,16 @@ int main(int argc, char **argv)
 	is_removed = strcmp(name, "removed") == 0;
 	is_room = strcmp(name, "room") == 0;
 	has_worker = strcmp(name, "worker") == 0;
+	has_helper = strcmp(name, "helper") == 0;
 	has_ticks = strcmp(name, "ticks") == 0;
 	is_busy = strcmp(name, "busy") == 0;
 	is_late = strcmp(name, "late") == 0;
 	has_limit = strcmp(name, "limit") == 0;
 	size = strcmp(name, "write") == 0 ? PART * PART : has_ticks ? 8 * PART : is_room ? 2 : size;
-	end_after(is_fine || has_worker || has_ticks || is_busy || is_late || has_limit ? 60 : 3);
+	end_after(
+		is_fine || has_worker || has_helper || has_ticks || is_busy || is_late || has_limit
+			? 60
+			: 3);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, uploads) ||
 		socketpair(AF_UNIX, SOCK_STREAM, 0, visits))
 		return 1;
@@ -314,8 +326,11 @@ int main(int argc, char **argv)
 	watch(timer, EPOLLIN);
 	if (is_busy)
 		pthread_create(&worker, NULL, work, NULL);
-	if (strcmp(name, "sleeper") == 0) {
+	if (strcmp(name, "sleeper") == 0 || strcmp(name, "beat") == 0) {
 		pthread_create(&worker, NULL, serve, NULL);
+		usleep(20000);
+		if (name[0] == 'b')
+			pthread_create(&worker, NULL, beat, NULL);
 		sleep(100);
 	}
 	run(2);

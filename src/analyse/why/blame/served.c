@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells of those that serve the leaf of a path, or would have to. */
 #include "analyse/why/blame/blame.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define RUNS_BACK 4096 /* runs that are searched */
 #define RUNS_MIN 8     /* so many runs of the like show what a loop is busy with */
@@ -247,7 +248,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (finding->step_count > 0 && finding->steps[0].kind == THRUM__STEP_TOOK)
 		return;
 	/* Where nothing happens any more, the one of several that served it last. */
-	if (able == 1 || (able > 1 && search->is_dead))
+	if (able == 1 ||
+		(able > 1 && (search->is_dead || thrum__why_is_at_standstill(search, last))))
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);
 	else if (able == 0)

@@ -391,7 +391,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			thrum__why_may_be_made(search, path) ||
 			thrum__why_may_be_passed(search, path) ||
 			thrum__why_is_limited(search, path) ||
-			thrum__why_may_be_served(search, path);
+			(thrum__why_may_be_served(search, path) &&
+				!thrum__why_is_at_standstill(search, last));
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

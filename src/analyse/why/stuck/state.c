@@ -49,9 +49,7 @@ static bool is_deadlocked(const struct thrum__model *model, const struct thrum__
 	return thrum__why_rests_for(model, last_suspension(model, lane), THRUM__REASON_DEADLOCKED);
 }
 
-/* Whether a lane's last act is a wait that goes on and has no time limit. A lane that tells when it
- * rests goes on after it has told that a task waits. */
-static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
+bool thrum__why_is_lane_stuck(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t row = thrum__why_resting(model, lane);
@@ -94,7 +92,7 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 			continue;
 		if (is_deadlocked(model, lane))
 			*is_blocked = is_over = true;
-		else if (is_blocked_for_good(search, lane))
+		else if (thrum__why_is_lane_stuck(search, lane))
 			*is_blocked = true;
 		else if (is_pool_thread(model, lane))
 			has_pool = true;
@@ -168,7 +166,8 @@ static bool is_all_dead(const struct thrum__search *search)
 		const struct thrum__lane *lane = &model->lanes[i];
 
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
-			!thrum__why_has_ended(model, lane) && !is_blocked_for_good(search, lane))
+			!thrum__why_has_ended(model, lane) &&
+			!thrum__why_is_lane_stuck(search, lane))
 			return false;
 	}
 	return true;

@@ -30,6 +30,10 @@
 
 /* ---- The state of the program (state.c) ----------------------------------------------------- */
 
+/* Whether a lane's last act is a wait that goes on and has no time limit, and that nothing from outside ends.
+ * A lane that tells when it rests goes on after it has told that a task waits. */
+bool thrum__why_is_lane_stuck(const struct thrum__search *, const struct thrum__lane *);
+
 /* Looks whether anything can still happen in the program. */
 void thrum__why_look_at_lanes(struct thrum__search *);
 
@@ -154,10 +158,10 @@ int thrum__why_beside(struct thrum__search *, uint32_t task);
 
 /* ---- Those who were given work (standstill.c) -------------------------------------------------- */
 
-/* Whether a thread waits for a condition that nobody ever signalled, and that should tell it of work which
- * it gave to others: these went on to take the condition's lock, and now wait for more work, which only it
- * gives. All other threads are blocked, or come round for a second or longer, and never gave such work. One
- * of these may act at last: so it is but possible that this never ends. O(tasks + edges). */
+/* Whether a thread waits for a condition that should tell it of work which it gave to others, and that nobody
+ * but these ever signalled. They went on to take the condition's lock, and now wait for more work, which only
+ * it and they give. All other threads are blocked, or come round for a second or longer, and never gave such
+ * work. One of these may act at last: so it is but possible that this never ends. O(tasks + edges). */
 bool thrum__why_is_at_standstill(struct thrum__search *, const struct thrum__why_link *);
 
 /* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
