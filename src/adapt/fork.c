@@ -274,6 +274,7 @@ void thrum__adapt_fork_begins(void)
 	thrum__adapt_unsent_left();
 	thrum__adapt_handovers_left();
 	thrum__adapt_removed_left();
+	thrum__adapt_unanswered_left();
 	thrum__adapt_twice_left();
 	if (thrum__adapt_self)
 		thrum__adapt_self->spin = (struct spin){.count = 0};

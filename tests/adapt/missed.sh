@@ -37,6 +37,12 @@ done
 for case in worker helper busy late limit ticks; do
 	soon "fine-rest-$case" "$programs/edges" "$case"
 done
+# The end of an upload that a loop doesn't answer.
+told[end]="answer by $beside, whose end was read by (take|half_closed\\+0x)[^;]*; 5 before were answered"
+soon end "$programs/half_closed"
+for case in fine worker; do
+	soon "end-$case" "$programs/half_closed" "$case"
+done
 soon handler "$programs/missed" handler
 # A watch of epoll that was changed, and asks for data no more; and its healthy likes.
 told[held-unread]='Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
@@ -60,6 +66,11 @@ done
 for case in thread child write once removed room sleeper beat worker helper busy late limit ticks; do
 	has "fine-rest-$case" why '^no findings'
 	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
+done
+
+for case in fine worker; do
+	has "end-$case" why '^no findings'
+	"$THRUM" dump "end-$case.thrum" | grep 'answer by' && wrong "end-$case: it is answered"
 done
 
 # Such a wait isn't divided.

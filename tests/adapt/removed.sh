@@ -31,6 +31,7 @@ begin refuses-all "$programs/refuses" broken
 if [[ -x $programs/glib_removed ]]; then
 	leaves glib-fd 'left by the removed source on_question' "$programs/glib_removed" fd
 	leaves glib-socket 'left by the removed source on_packet' "$programs/glib_removed" socket
+	leaves glib-stream 'not read again after callback on_bytes' "$programs/glib_removed" stream
 	leaves glib-channel 'left by the removed source on_line' "$programs/glib_removed" channel
 fi
 if [[ -x $programs/event_removed ]]; then
@@ -61,7 +62,7 @@ for way in fine late handed taken; do
 	soon "refuses-all-$way" "$programs/refuses" "$way"
 done
 if [[ -x $programs/glib_removed ]]; then
-	for case in fd channel socket paused; do
+	for case in fd channel socket stream paused; do
 		soon "fine-glib-$case" "$programs/glib_removed" "$case" fine
 	done
 fi
@@ -101,7 +102,7 @@ if [[ -x $programs/uv_removed ]]; then
 	keeps fine-uv
 fi
 if [[ -x $programs/glib_removed ]]; then
-	for case in fd channel socket paused; do
+	for case in fd channel socket stream paused; do
 		keeps "fine-glib-$case"
 	done
 fi

@@ -302,6 +302,8 @@ static inline ssize_t note_got(int fd, ssize_t result, bool is_noted, const void
 	} else if (result > 0) {
 		note_getter(fd);
 	}
+	if (UNLIKELY(result == 0) && is_socket(fd))
+		thrum__adapt_end_read(fd, caller);
 	hear_news(thrum__adapt_self);
 	return result;
 }
@@ -491,6 +493,8 @@ static inline bool note_write(int fd, size_t size, const void *caller)
 	bool is_sure;
 
 	note_user(fd);
+	if (UNLIKELY(has_unanswered()))
+		thrum__adapt_end_answered(fd);
 	if (is_socket(fd))
 		thrum__adapt_socket_send(fd);
 	if (!is_of_pipe(fd))

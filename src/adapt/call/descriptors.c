@@ -27,6 +27,8 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
 		if (is_of_pipe((int)fd))
 			thrum__adapt_pipe_closed((int)fd);
+		if (UNLIKELY(has_unanswered()))
+			thrum__adapt_end_answered((int)fd);
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
 		thrum__adapt_user_forget((int)fd);

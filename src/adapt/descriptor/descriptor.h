@@ -501,6 +501,20 @@ void thrum__adapt_unsent_asked(int fd);
 void thrum__adapt_unsent_asker(int fd, const void *callback);
 /* This descriptor is about to be closed. Async-signal-safe. */
 void thrum__adapt_unsent_forget(int fd);
+
+/* ---- look/unanswered.c ---- */
+
+extern _Atomic int thrum__adapt_unanswered;
+/* Whether ends of connections were read and not answered yet. */
+static inline bool has_unanswered(void)
+{
+	return atomic_load_explicit(&thrum__adapt_unanswered, memory_order_relaxed) > 0;
+}
+/* The calling thread has read the end of a socket's data, there. */
+void thrum__adapt_end_read(int fd, const void *caller);
+/* Something is sent there, or it is closed. */
+void thrum__adapt_end_answered(int fd);
+
 /* Its task ends, if it has one. */
 void thrum__adapt_unsent_end(int fd);
 /* Returns whether one is noted. */

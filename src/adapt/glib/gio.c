@@ -118,6 +118,8 @@ STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 #define ASYNC(name, parameters, arguments, ...) \
 	ASYNC_AFTER(, name, parameters, arguments, __VA_ARGS__)
 #define ASYNC_AFTER(before, name, parameters, arguments, ...) \
+	ASYNC_BETWEEN(before, , name, parameters, arguments, __VA_ARGS__)
+#define ASYNC_BETWEEN(before, after, name, parameters, arguments, ...) \
 	REAL(name) \
 	STAND_IN void name parameters \
 	{ \
@@ -135,6 +137,7 @@ STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 			before; \
 		} \
 		real_##name(caller) arguments; \
+		after; \
 	}
 
 /* The descriptor below a stream, or -1. */
@@ -155,6 +158,17 @@ static int descriptor_of(GOutputStream *stream)
 			(GFilterOutputStream *)(void *)stream);
 	}
 	return -1;
+}
+
+/* Sources that wait for data are those of a read meanwhile. */
+static void begin_read(const struct cell *cell)
+{
+	thrum__adapt_glib_reader = (const void *)(uintptr_t)cell->given.function[0];
+}
+
+static void end_read(void)
+{
+	thrum__adapt_glib_reader = NULL;
 }
 
 /* A write is asked for, or has ended in its callback. One that failed is noted: see look/unsent.c. */

@@ -159,8 +159,12 @@ static void free_hook(struct hook *hook)
 		hook->notify(hook->data);
 	if (__atomic_sub_fetch(&hook->cell->number, 1, __ATOMIC_ACQ_REL) == 0) {
 		thrum__adapt_glib_source_ends(hook->cell);
-		thrum__adapt_removed_source_end(hook->cell->watched, hook->cell->watch,
-			(const void *)(uintptr_t)hook->function);
+		if (hook->cell->reader)
+			thrum__adapt_removed_read_end(hook->cell->watched, hook->cell->watch,
+				hook->cell->reader);
+		else
+			thrum__adapt_removed_source_end(hook->cell->watched, hook->cell->watch,
+				(const void *)(uintptr_t)hook->function);
 		thrum__adapt_cell_renew(hook->cell, THRUM_TASK_NONE);
 	}
 	free(hook);
@@ -234,6 +238,7 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	if (strcmp(noun, "signal") == 0)
 		note_handlers();
 	cell->watched = fd;
+	cell->reader = NULL;
 	cell->watch = thrum__adapt_removed_source(fd);
 	if (kind == THRUM_KIND_REQUEST && thrum__adapt_glib_child) {
 		snprintf(label, sizeof label, "spawn %s", thrum__adapt_glib_child);
@@ -317,6 +322,34 @@ STAND_IN GSource *g_socket_create_source(GSocket *socket, GIOCondition condition
 		cell->watch = thrum__adapt_removed_source(cell->watched);
 	}
 	return source;
+}
+
+__thread const void *thrum__adapt_glib_reader __attribute__((tls_model("initial-exec")));
+
+/* A read of GIO that has to wait makes its source by calls within GIO. */
+static void add_descriptor(GSource *source, int fd, int events)
+{
+	struct cell *cell = thrum__adapt_glib_reader && events & G_IO_IN ? cell_of(source) : NULL;
+
+	if (!cell || cell->watched >= 0)
+		return;
+	cell->watched = fd;
+	cell->reader = thrum__adapt_glib_reader;
+	cell->watch = thrum__adapt_removed_source(fd);
+}
+
+REAL(g_source_add_poll)
+STAND_IN void g_source_add_poll(GSource *source, GPollFD *fd)
+{
+	add_descriptor(source, fd->fd, fd->events);
+	real_g_source_add_poll(CALLER)(source, fd);
+}
+
+REAL(g_source_add_unix_fd)
+STAND_IN gpointer g_source_add_unix_fd(GSource *source, gint fd, GIOCondition events)
+{
+	add_descriptor(source, fd, (int)events);
+	return real_g_source_add_unix_fd(CALLER)(source, fd, events);
 }
 
 /* The descriptor of a channel; it, if a source waits for its data. */

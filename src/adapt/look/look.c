@@ -62,6 +62,8 @@ static thrum_task look_for_left(const struct looking *looking)
 		told = thrum__adapt_unsent_look(looking);
 	if (thrum__adapt_has_unseen())
 		thrum__adapt_unseen_look();
+	if (has_unanswered())
+		thrum__adapt_unanswered_look();
 	if (!told && thrum__adapt_has_removed())
 		told = thrum__adapt_removed_look(looking);
 	if (thrum__adapt_looks_active)

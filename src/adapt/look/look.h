@@ -11,6 +11,7 @@
  *   removed.c descriptors that nobody watches any more
  *   unseen.c  results that nobody takes from a queue
  *   unsent.c  rests that nobody sends
+ *   unanswered.c  ends that nobody answers
  *   twice.c   descriptors that were closed twice
  *   rearm.c   timers that nobody arms again
  *   timers.c  timers of loops that were stopped
@@ -66,6 +67,10 @@ bool thrum__adapt_looks(const struct looking *);
 bool thrum__adapt_look(struct looking *);
 /* The same during a wait whose record stays: only for what thrum__adapt_looks_aside says. */
 bool thrum__adapt_look_aside(struct looking *);
+/* Ends that are not answered yet: see unanswered.c. */
+void thrum__adapt_unanswered_look(void);
+/* In a fork's child: there are none. */
+void thrum__adapt_unanswered_left(void);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
 /* Which other threads only nap, as all looks of the calling thread have seen in which it asked. Costs
@@ -79,7 +84,7 @@ extern __thread void (*thrum__adapt_looks_active)(void) __attribute__((tls_model
  * nobody: see removed.c and unsent.c. */
 static inline bool thrum__adapt_has_left(void)
 {
-	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed() ||
+	return thrum__adapt_unsent_used() > 0 || has_unanswered() || thrum__adapt_has_removed() ||
 		thrum__adapt_has_unseen() || thrum__adapt_looks_active ||
 		(thrum__adapt_loop_tells &&
 			atomic_load_explicit(&thrum__adapt_looks_gone, memory_order_relaxed));
@@ -205,6 +210,8 @@ extern int (*_Atomic thrum__adapt_removed_held)(int fd);
 uint32_t thrum__adapt_removed_source(int fd);
 /* It ends. The callback may be NULL. */
 void thrum__adapt_removed_source_end(int fd, uint32_t number, const void *callback);
+/* It ends, and waited for the data of a read of GIO with that callback. */
+void thrum__adapt_removed_read_end(int fd, uint32_t number, const void *callback);
 /* It is not called until this loop ends, which its callback runs, there; then it is again. */
 void thrum__adapt_removed_block(int fd, uint32_t number, const void *callback, thrum_task loop,
 	const void *runner);

@@ -8,7 +8,8 @@
  * outside; and no more once a watch came back from another thread. If watches come back later, the program
  * throttles: then one is only told that is away for far longer than any was, or if no timer can bring it
  * back. A source of GLib whose callback runs a loop watches for nothing until that ends. A bufferevent of
- * libevent that was given a callback for data may never have been enabled for reading.
+ * libevent that was given a callback for data may never have been enabled for reading. A read of GIO that has
+ * to wait makes a source, which ends with it: then somebody has to read again.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -49,6 +50,7 @@ static const char since_closed[] = ", left since evconnlistener_disable in";
 static const char never_read[] = ", not read since bufferevent_setcb in";
 static const char by_event[] = ", left by the removed event";
 static const char by_source[] = ", left by the removed source";
+static const char by_read[] = ", not read again after callback";
 static const char blocked[] = ", blocked within the callback";
 int (*_Atomic thrum__adapt_removed_held)(int fd);
 static _Atomic int used;  /* no descriptor from this one on was ever noted */
@@ -206,11 +208,21 @@ uint32_t thrum__adapt_removed_source(int fd)
 	return atomic_load(&removed[fd].closes);
 }
 
-void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callback)
+static void end_source(int fd, uint32_t closes, const char *words, const void *callback)
 {
 	if ((unsigned)fd < FDS_MAX && atomic_load(&removed[fd].closes) == closes &&
 		atomic_fetch_sub(&removed[fd].sources, 1) == 1)
-		note(fd, by_source, (struct place){callback, NULL});
+		note(fd, words, (struct place){callback, NULL});
+}
+
+void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callback)
+{
+	end_source(fd, closes, by_source, callback);
+}
+
+void thrum__adapt_removed_read_end(int fd, uint32_t closes, const void *callback)
+{
+	end_source(fd, closes, by_read, callback);
 }
 
 void thrum__adapt_removed_block(int fd, uint32_t closes, const void *callback, thrum_task loop,
@@ -319,7 +331,7 @@ static void tell(struct removed *one, int fd, const char *words, const struct ot
 		thrum__adapt_label(label + strlen(label), ", which waits for the loop of", place);
 	}
 	/* A site is the place behind a call. */
-	if (words == by_source || words == by_event || words == since_timeout)
+	if (words == by_source || words == by_read || words == by_event || words == since_timeout)
 		place = (const char *)place + 1;
 	atomic_store(&one->task, thrum__adapt_look_tell(label, place, others->waiter));
 	if (words == blocked)

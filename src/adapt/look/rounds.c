@@ -5,9 +5,11 @@
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
  * naps talks with a loop meanwhile, as a client does; or has never heard of others, nor its creator before,
  * so that nobody can have given it work; nor has one that sleeps all the time. And no loop is told of
- * anything that comes from outside of these processes, nor has it a timer that may go on with the rest.
+ * anything that comes from outside of these processes, or has yet to hear of something, nor has it a timer
+ * that may go on with the rest.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -15,6 +17,8 @@
 
 #include "adapt/ends/stuck.h"
 #include "adapt/look/look.h"
+
+REAL(poll)
 
 #define TRIES 3         /* to see all others wait: they may go round, as the loop does */
 #define PLACES 4        /* descriptors, at most, whose data is left at a time */
@@ -304,6 +308,30 @@ static void begin(struct rest *rest, int64_t since)
 	look_at_others(rest, note_pace);
 }
 
+static bool is_ready(int fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+
+	return real_poll(NULL)(&one, 1, 0) == 1 && one.revents & POLLIN;
+}
+
+/* Whether a loop is about to hear of other data, with which it may go on, maybe also with what is left. The
+ * sender may have ended meanwhile, or may wait for more work. */
+static bool is_news(const struct rest *rest)
+{
+	uint32_t events;
+
+	for (int fd = 0; fd < FDS_MAX; fd++) {
+		int epoll = thrum__adapt_watch_epoll(fd, &events);
+
+		if (epoll >= 0 && events & EPOLLIN && fd != rest->fd && is_ready(fd) &&
+			is_ready(epoll))
+			return true;
+	}
+	return false;
+}
+
+/* Data is looked for after all others were seen to rest: so it was sent before, or by one that is awake. */
 static bool is_left(struct rest *rest)
 {
 	struct stat file;
@@ -316,7 +344,7 @@ static bool is_left(struct rest *rest)
 	for (int i = 0; i < TRIES; i++) {
 		rest->is_asked = false;
 		look_at_others(rest, look_at_thread);
-		if (!rest->is_awake && rest->is_asked)
+		if (!rest->is_awake && rest->is_asked && !is_news(rest))
 			return !is_told_of_more(&rest->look);
 		thrum__adapt_look_settle();
 	}

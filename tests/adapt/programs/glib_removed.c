@@ -6,6 +6,7 @@
  * glib_removed fd		a source of a descriptor
  * glib_removed channel		a watch of a channel
  * glib_removed socket		a source of a GSocket
+ * glib_removed stream		a stream, from which it reads no more
  *
  * With `fine`: the callback says that it goes on. Then this ends, too:
  *
@@ -61,6 +62,33 @@ static gboolean on_packet(GSocket *socket, GIOCondition condition, gpointer data
 	return on_question(g_socket_get_fd(socket), condition, data);
 }
 
+static char byte_of_stream;
+
+/* The callback of a read. */
+static void on_bytes(GObject *object, GAsyncResult *result, gpointer data)
+{
+	GInputStream *stream = G_INPUT_STREAM(object);
+	char byte = byte_of_stream;
+
+	if (g_input_stream_read_finish(stream, result, NULL) != 1) {
+		g_main_loop_quit(loop);
+		return;
+	}
+	if (send(ends[0], "!", 1, 0) != 1)
+		abort();
+	if (byte != 'x' || is_fine)
+		g_input_stream_read_async(stream, &byte_of_stream, 1, 0, NULL, on_bytes, data);
+}
+
+static void read_stream(void)
+{
+	GSocket *socket = g_socket_new_from_fd(ends[0], NULL);
+	GSocketConnection *connection = g_socket_connection_factory_create_connection(socket);
+	GInputStream *stream = g_io_stream_get_input_stream(G_IO_STREAM(connection));
+
+	g_input_stream_read_async(stream, &byte_of_stream, 1, 0, NULL, on_bytes, NULL);
+}
+
 static gpointer ask(gpointer unused)
 {
 	const char *question = "aaxaa";
@@ -102,6 +130,8 @@ int main(int argc, char **argv)
 		g_source_set_callback(source, (GSourceFunc)(void (*)(void))on_packet, NULL, NULL);
 		g_source_attach(source, NULL);
 		g_source_unref(source);
+	} else if (strcmp(name, "stream") == 0) {
+		read_stream();
 	} else {
 		g_unix_fd_add(ends[0], G_IO_IN, on_question, NULL);
 		g_timeout_add(10, on_tick, NULL);
