@@ -13,7 +13,7 @@ set -u
 ended='which has ended, attached by'
 place='(main|run_[a-z]*|glib_stuck\+0x)'
 removed='removed by (stop_other|glib_stuck\+0x)'
-told[twice]='^deadlock \(certain\): .idle (take_twice|glib_stuck\+0x)[^ ]* is in a cycle'
+told[twice]='^deadlock \(certain\): .idle (take_twice|glib_stuck\+0x)[^ ]* waits for itself'
 told[both]='idle (take_both|glib_stuck\+0x).*: Waits for .mutex (second|0x)'
 told[producer]='producer: Ends; nobody is left to serve .queue made by (run_producer|main|glib_stuck\+0x)'
 told[consumer]='The only one that serves .queue made by (run_consumer|main|glib_stuck\+0x)'
