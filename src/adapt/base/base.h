@@ -207,15 +207,22 @@ extern __thread uint32_t thrum__adapt_acts __attribute__((tls_model("initial-exe
 /* The object is no more: its task ends. */
 void thrum__adapt_object_end(const void *address);
 
+/* The place of an address in a table of ADDRESSES. The arenas of malloc, one for each thread, are alike but for
+ * the upper bits of their addresses: so these count, too (D. Knuth, The Art of Computer Programming, 6.4). */
+#define ADDRESSES_BITS 12
+#define ADDRESSES (1 << ADDRESSES_BITS)
+static inline unsigned place_of_address(const void *address)
+{
+	return (unsigned)((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >>
+		(64 - ADDRESSES_BITS));
+}
+
 /* Whether a thread waits for an object at this address, so that those who take it have to say so.
  * May be true for other addresses, too. */
-#define WATCHED 4096
-extern _Atomic uint16_t thrum__adapt_watched[WATCHED];
+extern _Atomic uint16_t thrum__adapt_watched[ADDRESSES];
 static inline _Atomic uint16_t *watch_of(const void *address)
 {
-	uintptr_t bits = (uintptr_t)address;
-
-	return &thrum__adapt_watched[(bits >> 3 ^ bits >> 15) % WATCHED];
+	return &thrum__adapt_watched[place_of_address(address)];
 }
 static inline bool is_watched(const void *address)
 {
@@ -467,16 +474,13 @@ enum {
 };
 /* The semaphores of this process alone: their addresses with these bits. If several have the same place,
  * only the latest is known. */
-#define SEMAPHORES 4096
-extern _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
+extern _Atomic uintptr_t thrum__adapt_semaphores[ADDRESSES];
 static inline _Atomic uintptr_t *semaphore_of(const void *address)
 {
-	uintptr_t bits = (uintptr_t)address;
-
-	return &thrum__adapt_semaphores[(bits >> 3 ^ bits >> 15) % SEMAPHORES];
+	return &thrum__adapt_semaphores[place_of_address(address)];
 }
 /* By the same places: the task that posted last a semaphore that counts events, and in which recording. */
-extern _Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
+extern _Atomic uint32_t thrum__adapt_posters[ADDRESSES];
 static inline bool has_permits(const void *semaphore)
 {
 	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);

@@ -13,7 +13,7 @@
 
 static struct object objects[OBJECTS];
 AT_FORK static uint32_t forks;
-_Atomic uint16_t thrum__adapt_watched[WATCHED];
+_Atomic uint16_t thrum__adapt_watched[ADDRESSES];
 
 static uint32_t place_of(uintptr_t key)
 {

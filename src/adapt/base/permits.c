@@ -7,8 +7,8 @@
 
 #define CIRCLE_MAX 8
 
-_Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
-_Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
+_Atomic uintptr_t thrum__adapt_semaphores[ADDRESSES];
+_Atomic uint32_t thrum__adapt_posters[ADDRESSES];
 
 /* Adds a bit to what is known of a semaphore. Returns whether it is new. */
 static bool add_bit(const void *semaphore, uintptr_t bit)

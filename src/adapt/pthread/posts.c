@@ -21,7 +21,7 @@ static struct posts {
 	_Atomic uint32_t count;    /* since it began, with permits; 0 also if that isn't known */
 	const void *_Atomic place; /* NULL: there are several */
 	_Atomic bool is_counted, is_told;
-} posts[SEMAPHORES];
+} posts[ADDRESSES];
 
 static struct posts *posts_of(const void *semaphore)
 {

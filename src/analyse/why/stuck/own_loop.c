@@ -77,6 +77,25 @@ static bool is_quiet(const struct thrum__model *model, uint32_t object, int64_t 
 	return edge == THRUM__NONE;
 }
 
+/* Whether all that ever signalled an object, before a time, are named like a task that is ready. */
+static bool is_left_to(const struct thrum__model *model, uint32_t object, uint32_t ready,
+	int64_t since)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), signals = 0;
+
+	THRUM__EDGES_OF (model, edge, prev_in, EDGES_BACK, THRUM__EDGE_SIGNAL) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, time) > since ||
+			!thrum__model_has_row(&model->tasks, from) ||
+			THRUM__TASK(model, from, kind) != THRUM__TASK(model, ready, kind) ||
+			!thrum__why_are_named_alike(model, ready, from))
+			return false;
+		signals++;
+	}
+	return signals > 0;
+}
+
 /* Since when a lane runs none of its loop's tasks: when the last of them ended, though its thread isn't in
  * the loop but waits as the path says. -1: it isn't so. */
 static int64_t left_loop(const struct thrum__model *model, uint32_t number,
@@ -120,11 +139,17 @@ uint32_t thrum__why_own_turn(struct thrum__search *search, const struct thrum__w
 						 : THRUM__NONE;
 	int64_t since = lane == THRUM__NONE ? -1 : loop_waits(search, lane, last);
 
-	if (since < 0 || path->circle != THRUM__NONE ||
-		!is_quiet(model, path->leaf, last->wait.since) || !is_only_blocked(search, lane) ||
+	uint32_t ready;
+
+	if (since < 0 || path->circle != THRUM__NONE || !is_only_blocked(search, lane) ||
 		!thrum__why_all_look(search, last->task, last->wait.since))
 		return THRUM__NONE;
-	return last_ready(search, since);
+	ready = last_ready(search, since);
+	return ready != THRUM__NONE &&
+			(is_quiet(model, path->leaf, last->wait.since) ||
+				is_left_to(model, path->leaf, ready, last->wait.since))
+		? ready
+		: THRUM__NONE;
 }
 
 /* ---- Loops within loops -------------------------------------------------------------------- */

@@ -626,7 +626,8 @@ static struct thrum__finding *finding_about(const struct thrum__search *search,
 }
 
 /* The signal that was lost before a wait of the path. None was where those that served the leaf came again
- * and again, until one of them failed, nor where a queue lacks room: nobody waited for that before. */
+ * and again, until one of them failed, nor where a queue lacks room: nobody waited for that before; nor where
+ * the next signal has only to get its turn. */
 static struct thrum__why_missed find_missed(struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -638,6 +639,7 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 	thrum__why_servers_of(search->model, path->leaf, thrum__why_path_last(path)->task,
 		&servers);
 	if (thrum__why_have_ceased(search, path, &servers) ||
+		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_lacks_room(search, path, &servers))
 		missed.signal = THRUM__NONE;
 	return missed;
