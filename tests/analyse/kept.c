@@ -23,6 +23,8 @@ struct reader {
 	bool naps_below; /* it sleeps with the lock in each round */
 	int turns;       /* how often it sleeps with the lock that it keeps */
 	bool is_shared;  /* the other thread has the lock, too, at the end */
+	bool is_bound;   /* the writer should end */
+	bool is_new;     /* it never took the lock before */
 };
 
 /* A thread sleeps for a time at a place. */
@@ -55,10 +57,12 @@ static void tell(const struct reader *reader)
 		   "0 @1 create - 2 thread\n0 @1 label 2 \"reader\n0 @1 switch 2\n"
 		   "0 @2 create - 4 thread\n0 @2 label 4 \"other\n0 @2 switch 4\n");
 	for (int i = 0; i < ROUNDS; i++, time += 10) {
-		story_tell("%d" MS "@1 lock 2 3 =%d\n", time, HOLD);
+		if (!reader->is_new)
+			story_tell("%d" MS "@1 lock 2 3 =%d\n", time, HOLD);
 		if (reader->naps_below)
 			tell_nap(1, 2, timer++, time, time + 2, NAP);
-		story_tell("%d" MS "@1 unlock 2 3\n", time + 2);
+		if (!reader->is_new)
+			story_tell("%d" MS "@1 unlock 2 3\n", time + 2);
 		tell_nap(1, 2, timer++, time + 2, time + 9, NAP);
 		tell_other(time + 9);
 	}
@@ -72,6 +76,8 @@ static void tell(const struct reader *reader)
 		if (!reader->is_shared || i % 4 == 0)
 			tell_other(time + (is_last ? 0 : 9));
 	}
+	if (reader->is_bound)
+		story_tell("%d" MS "should-resolve 1\n", time);
 	if (reader->is_shared) {
 		story_tell("%d" MS "@2 lock 4 3 =9\n", time);
 		tell_nap(2, 4, timer, time, 0, 30);
@@ -102,6 +108,11 @@ static void a_reader_moves_on_with_the_lock(void **state)
 	expect(1);
 	tell(&(struct reader){NAP, HOLD, false, TURNS + 20, .is_shared = true});
 	expect(1);
+	/* Others show how long it is held, where the writer should end. */
+	tell(&(struct reader){NAP, HOLD, false, TURNS + 20, .is_new = true, .is_bound = true});
+	expect(1);
+	tell(&(struct reader){NAP, HOLD, false, TURNS + 20, .is_new = true});
+	expect(0);
 }
 
 static void a_long_batch_is_no_loss(void **state)

@@ -63,9 +63,11 @@ bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
  * not have it there. Not for calls that wait for others to come, such as accept. */
 bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__why_path *);
 /* Where others get the lock meanwhile, as those who read: the holder that has moved on and kept it,
- * and goes round as it did before without it. Sets the link that waits for the lock. NONE: there is no
- * such holder, or it is told. */
-uint32_t thrum__why_kept_by(struct thrum__search *, const struct thrum__why_path *, uint32_t *link);
+ * and goes round as it did before without it. is_stuck: the wait is too long anyway, and holds of others may
+ * show how short they are. Sets the link that waits for the lock. NONE: there is no such holder, or it is
+ * told. */
+uint32_t thrum__why_kept_by(struct thrum__search *, const struct thrum__why_path *, bool is_stuck,
+	uint32_t *link);
 
 /* ---- Readers that stay away (stayed_away.c) -------------------------------------------------- */
 

@@ -7,7 +7,9 @@
 #define RELEASES_MIN 8
 #define TIMES 20      /* so many times as long as ever before, a lock isn't released */
 #define TIMERS_MIN 10 /* so many timers of the holder ended: it goes round and round */
-#define HOLDS_MIN 3   /* short holds of a holder that moved on */
+#define HOLDS_MIN 3   /* short holds of a holder that moved on, */
+#define OTHERS_MIN 64 /* or of others */
+#define OTHERS_AT_ONCE 16
 
 /* Whether a lock was released again and again, and now is neither taken nor released for far longer than ever
  * before. */
@@ -47,13 +49,55 @@ static uint32_t rounds_since(const struct thrum__model *model, uint32_t task, ui
 	return rounds;
 }
 
+/* Whether others took a lock again and again during a hold, and released it far sooner. */
+static bool are_others_short(const struct thrum__model *model,
+	const struct thrum__analyse_hold *hold)
+{
+	uint32_t lock = THRUM__EDGE(model, hold->edge, to),
+		 edge = THRUM__TASK(model, lock, edge_in);
+	int64_t since = THRUM__EDGE(model, hold->edge, time), longest = 0;
+	struct {
+		uint32_t task;
+		int64_t released; /* -1: it hasn't */
+	} others[OTHERS_AT_ONCE];
+	uint32_t count = 0, holds = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		uint32_t from = THRUM__EDGE(model, edge, from), i = 0;
+		int64_t time = THRUM__EDGE(model, edge, time);
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (time < since || holds == OTHERS_MIN)
+			break;
+		if ((kind != THRUM__EDGE_LOCK && kind != THRUM__EDGE_UNLOCK) || from == hold->task)
+			continue;
+		while (i < count && others[i].task != from)
+			i++;
+		if (i == OTHERS_AT_ONCE)
+			return false;
+		if (i == count) {
+			others[i].task = from;
+			others[count++].released = -1;
+		}
+		if (kind == THRUM__EDGE_UNLOCK) {
+			others[i].released = time;
+		} else if (others[i].released >= 0) {
+			longest = others[i].released - time > longest ? others[i].released - time
+								      : longest;
+			others[i].released = -1;
+			holds++;
+		}
+	}
+	return holds == OTHERS_MIN && (model->end - since) / TIMES > longest;
+}
+
 /*
  * Whether a holder has moved on, and kept the lock: it took it at the same place before, and released it far
- * sooner. Where it sleeps now, it slept again and again without the lock, and never with it. A wait that went
+ * sooner; or (is_stuck) others do. Where it sleeps now, it slept again and again without the lock, and never with it. A wait that went
  * on when a hold was told belongs to the hold: others tell of it once they wait.
  */
 static bool has_moved_on(const struct thrum__model *model, const struct thrum__analyse_hold *hold,
-	int place)
+	int place, bool is_stuck)
 {
 	uint32_t edge = hold->edge, holds = 0, outside = 0, lock = THRUM__EDGE(model, edge, to);
 	int64_t longest = 0, released = -1, taken = INT64_MAX;
@@ -80,8 +124,10 @@ static bool has_moved_on(const struct thrum__model *model, const struct thrum__a
 			outside++;
 		}
 	}
-	return place != 0 && holds >= HOLDS_MIN && outside >= TIMERS_MIN &&
-		(model->end - THRUM__EDGE(model, hold->edge, time)) / TIMES > longest &&
+	return place != 0 && outside >= TIMERS_MIN &&
+		(holds >= HOLDS_MIN ? (model->end - THRUM__EDGE(model, hold->edge, time)) / TIMES >
+					longest
+				    : is_stuck && are_others_short(model, hold)) &&
 		rounds_since(model, hold->task, hold->edge, place) == TIMERS_MIN;
 }
 
@@ -95,7 +141,7 @@ static uint32_t lock_link(const struct thrum__model *model, const struct thrum__
 }
 
 uint32_t thrum__why_kept_by(struct thrum__search *search, const struct thrum__why_path *path,
-	uint32_t *at)
+	bool is_stuck, uint32_t *at)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_lock *lock;
@@ -117,7 +163,8 @@ uint32_t thrum__why_kept_by(struct thrum__search *search, const struct thrum__wh
 		waits = thrum__analyse_graph_waits(&search->graph, hold->task);
 		if (waits.count == 1 &&
 			THRUM__TASK(model, waits.waits[0].on, kind) == THRUM_KIND_TIMER &&
-			has_moved_on(model, hold, THRUM__EDGE(model, waits.waits[0].edge, value)))
+			has_moved_on(model, hold, THRUM__EDGE(model, waits.waits[0].edge, value),
+				is_stuck))
 			return hold->task;
 	}
 	return THRUM__NONE;

@@ -324,9 +324,9 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 
 /* If the path's lock is withheld, or a reader stays away, makes that one the leaf: its latest sleep is not to
  * blame. Returns whether it does. */
-static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path)
+static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path, bool is_stuck)
 {
-	uint32_t at, keeper = thrum__why_kept_by(search, path, &at);
+	uint32_t at, keeper = thrum__why_kept_by(search, path, is_stuck, &at);
 
 	if (keeper != THRUM__NONE) {
 		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
@@ -455,11 +455,15 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	if (beside == THRUM__BESIDE_ACTS)
 		return -1;
 	if (may_be_well(search, path))
-		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
-				is_abandoned(search, path) || end_at_passed(search, path)
+		return thrum__why_is_overtaken(search, path) ||
+				end_at_holder(search, path, false) || is_abandoned(search, path) ||
+				end_at_passed(search, path)
 			? THRUM__POSSIBLE
 			: -1;
 	shorten_path(search, path);
+	if (path->is_marked && thrum__analyse_task_is_lock(search->model, path->leaf) &&
+		end_at_holder(search, path, true))
+		return THRUM__POSSIBLE;
 	if (path->is_marked)
 		return path->is_soon || beside != THRUM__BESIDE_NONE ||
 				leads_past_naps(search->model, path) ||
@@ -475,7 +479,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 		return -1;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
-		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
+		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path, false) ||
 			thrum__why_holds_up_loop(search->model, path->leaf)))
 		evidence = THRUM__EVIDENCE_WEAK;
 	if (evidence == THRUM__EVIDENCE_NONE)
