@@ -93,8 +93,8 @@ static bool are_others_short(const struct thrum__model *model,
 
 /*
  * Whether a holder has moved on, and kept the lock: it took it at the same place before, and released it far
- * sooner; or (is_stuck) others do. Where it sleeps now, it slept again and again without the lock, and never with it. A wait that went
- * on when a hold was told belongs to the hold: others tell of it once they wait.
+ * sooner; or (is_stuck) others do. Where it sleeps now, it slept again and again without the lock, and never
+ * with it. A wait that went on when a hold was told belongs to the hold: others tell of it once they wait.
  */
 static bool has_moved_on(const struct thrum__model *model, const struct thrum__analyse_hold *hold,
 	int place, bool is_stuck)
