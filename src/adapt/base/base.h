@@ -208,7 +208,8 @@ extern __thread uint32_t thrum__adapt_acts __attribute__((tls_model("initial-exe
 void thrum__adapt_object_end(const void *address);
 
 /* The place of an address in a table of ADDRESSES. The arenas of malloc, one for each thread, are alike but
- * for the upper bits of their addresses: so these count, too (D. Knuth, The Art of Computer Programming, 6.4). */
+ * for the upper bits of their addresses: so these count, too (Fibonacci hashing: D. Knuth, The Art of
+ * Computer Programming, 6.4). */
 #define ADDRESSES_BITS 12
 #define ADDRESSES (1 << ADDRESSES_BITS)
 static inline unsigned place_of_address(const void *address)
