@@ -34,13 +34,13 @@ for case in thread child write once removed room sleeper beat; do
 	soon "rest-$case" "$programs/edges" "$case"
 	soon "fine-rest-$case" "$programs/edges" "$case" fine
 done
-for case in worker helper busy late limit ticks; do
+for case in worker helper busy late limit ticks doze; do
 	soon "fine-rest-$case" "$programs/edges" "$case"
 done
 # The end of an upload that a loop doesn't answer.
 told[end]="answer by $beside, whose end was read by (take|half_closed\\+0x)[^;]*; 5 before were answered"
 soon end "$programs/half_closed"
-for case in fine worker; do
+for case in fine worker topic; do
 	soon "end-$case" "$programs/half_closed" "$case"
 done
 soon handler "$programs/missed" handler
@@ -63,12 +63,12 @@ for case in thread timer limit patience; do
 done
 "$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
-for case in thread child write once removed room sleeper beat worker helper busy late limit ticks; do
+for case in thread child write once removed room sleeper beat worker helper busy late limit ticks doze; do
 	has "fine-rest-$case" why '^no findings'
 	"$THRUM" dump "fine-rest-$case.thrum" | grep 'while others go on' && wrong "fine-rest-$case: it is read"
 done
 
-for case in fine worker; do
+for case in fine worker topic; do
 	has "end-$case" why '^no findings'
 	"$THRUM" dump "end-$case.thrum" | grep 'answer by' && wrong "end-$case: it is answered"
 done

@@ -17,6 +17,7 @@ struct sensors {
 	bool gives_last;  /* it signals in its last turn, too */
 	bool ends_other;  /* the handle 11 ends with it */
 	bool is_replaced; /* the handle 11 signals the condition of 10 as well */
+	bool has_timer;   /* the loop has a timer that hasn't come */
 };
 
 static void turn(int ms, int handle, int condition)
@@ -50,6 +51,8 @@ static void tell(const struct sensors *sensors)
 		"0 @1 label 20 \"zone a\n0 @2 create 3 21 condition\n0 @2 label 21 \"zone b\n"
 		"1" MS "@1 wait 2 20\n1" MS "@1 suspend \"blocked\n1" MS "@2 wait 3 21\n1" MS
 		"@2 suspend \"blocked\n1" MS "suspend \"wait for work for a time\n");
+	if (sensors->has_timer)
+		story_tell("2" MS "create 1 30 timer\n2" MS "label 30 \"next season\n");
 	for (int i = 0; i < 150; i++, ms += 20) {
 		bool gives = i < sensors->turns || sensors->gives_last;
 
@@ -93,11 +96,13 @@ static void a_source_is_removed(void **state)
 {
 	(void)state;
 	assert_true(is_told((struct sensors){.turns = 20}));
-	/* It had few turns; it gave a signal in its last one; all end; or another one may serve. */
+	/* It had few turns; it gave a signal in its last one; all end; another one may serve; or a timer
+	 * may. */
 	assert_false(is_told((struct sensors){.turns = 4}));
 	assert_false(is_told((struct sensors){.turns = 20, .gives_last = true}));
 	assert_false(is_told((struct sensors){.turns = 20, .ends_other = true}));
 	assert_false(is_told((struct sensors){.turns = 20, .is_replaced = true}));
+	assert_false(is_told((struct sensors){.turns = 20, .has_timer = true}));
 }
 
 int main(void)

@@ -31,6 +31,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 			thrum__adapt_end_answered((int)fd);
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
+		note_reader((int)fd, NULL);
 		thrum__adapt_user_forget((int)fd);
 		thrum__adapt_connection_forget((int)fd);
 		thrum__adapt_timer_closed((int)fd);

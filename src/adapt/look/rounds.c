@@ -4,9 +4,9 @@
  * how far the work is. They say nothing of what is left if nobody works. So nobody may, as looks see for
  * some time: each other thread, and each child, waits for what the program itself sends, or naps. One that
  * naps talks with a loop meanwhile, as a client does; or has never heard of others, nor its creator before,
- * so that nobody can have given it work; nor has one that sleeps all the time. And no loop is told of
- * anything that comes from outside of these processes, or has yet to hear of something, nor has it a timer
- * that may go on with the rest.
+ * so that nobody can have given it work; nor has one that sleeps for a minute or longer. And no loop is told
+ * of anything that comes from outside of these processes, or has yet to hear of something, nor has it a
+ * timer that may go on with the rest.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -14,12 +14,14 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "adapt/ends/stuck.h"
 #include "adapt/look/look.h"
 
 REAL(poll)
 
+#define SLEEP_MIN 60    /* s; one that sleeps for less may go on with the rest then */
 #define TRIES 3         /* to see all others wait: they may go round, as the loop does */
 #define PLACES 4        /* descriptors, at most, whose data is left at a time */
 #define PACES 32        /* threads of all processes, at most, that may nap */
@@ -121,11 +123,31 @@ static bool is_for_loop(const struct rest *rest, const struct process_call *call
 	return other >= 0 && thrum__adapt_watch_epoll(other, &events) >= 0;
 }
 
+/* Whether a sleep takes so long that nobody waits for what comes after it. */
+static bool sleeps_for_good(const struct rest *rest, const struct process_call *call)
+{
+	struct timespec time;
+	bool is_clock = call->number == SYS_clock_nanosleep;
+
+#ifdef SYS_nanosleep
+	if (!is_clock && call->number != SYS_nanosleep)
+		return false;
+#else
+	if (!is_clock)
+		return false;
+#endif
+	return !(is_clock && call->arguments[1]) &&
+		thrum__adapt_process_copy(rest->process, call->arguments[is_clock ? 2 : 0], &time,
+			sizeof time) &&
+		time.tv_sec >= SLEEP_MIN;
+}
+
 /* Whether a thread that hasn't run since has slept from before that on, and never heard of others, nor had to
  * do with sockets and loops: such as the first thread, while the others work. */
-static bool is_mere_sleeper(const struct rest *rest, const struct thread *thread)
+static bool is_mere_sleeper(const struct rest *rest, const struct thread *thread,
+	const struct process_call *call)
 {
-	return thread && atomic_load(&thread->messages) == 0 &&
+	return thread && sleeps_for_good(rest, call) && atomic_load(&thread->messages) == 0 &&
 		thrum__adapt_loops_of(thread) == 0 && thrum__adapt_only_naps(thread, rest->at);
 }
 
@@ -143,7 +165,7 @@ static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_
 	if (!pace)
 		add_pace(rest, tid, true);
 	if (!has_run(rest, tid))
-		return pace && !pace->is_late && is_mere_sleeper(rest, thread);
+		return pace && !pace->is_late && is_mere_sleeper(rest, thread, call);
 	if (!pace->is_late && pace->messages != talk.messages &&
 		is_for_loop(rest, call, talk.by - 1))
 		return true;

@@ -2,8 +2,9 @@
 /*
  * Ends that nobody answers. The other end has sent all (shutdown), is open yet, and waits for an answer. A
  * loop has read that end, but neither sends nor closes. It may have a reason to be late, or may send
- * something only if others ask for that. So the loop must have answered each such end before, and far
- * sooner; somebody waits for it in vain, and nobody works.
+ * something only if others ask for that, as to one who subscribes. So nothing came but the end: that can't
+ * ask for a later answer. And the loop must have answered each such end before, and far sooner; somebody
+ * waits for it in vain, and nobody works.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -86,8 +87,8 @@ void thrum__adapt_unanswered_look(void)
 		int64_t at = atomic_load(&ends[fd].at), age = rough_time() - at;
 		thrum_task waiter;
 
-		if (at && !atomic_load(&ends[fd].task) && age >= LOOK_TIMED &&
-			age / LONGER >= atomic_load(&longest) &&
+		if (at && !thrum__adapt_reader(fd) && !atomic_load(&ends[fd].task) &&
+			age >= LOOK_TIMED && age / LONGER >= atomic_load(&longest) &&
 			thrum__adapt_rounds_are_idle(fd, at, at, true, &waiter) &&
 			atomic_load(&ends[fd].at) == at)
 			tell(fd, waiter);

@@ -439,8 +439,6 @@ THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unwoken(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
-THRUM__MUST_USE int thrum__why_find_spent(
-	struct thrum__search *); /* signals that woke one of several */
 THRUM__MUST_USE int thrum__why_find_unserved_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unclosed(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);

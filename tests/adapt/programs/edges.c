@@ -10,6 +10,7 @@
  * edges removed	the watch is removed after a part
  * edges room	the rest of an answer isn't sent once there is room
  * edges sleeper	the loop has a thread of its own, and the first thread sleeps
+ * edges doze	the same, but only for some seconds: then it may go on with the rest
  * edges beat	so it has, and the first thread makes one that naps while the loop works
  *
  * With "fine" it takes, or sends, all. These are well, too, and end by themselves:
@@ -326,12 +327,15 @@ int main(int argc, char **argv)
 	watch(timer, EPOLLIN);
 	if (is_busy)
 		pthread_create(&worker, NULL, work, NULL);
-	if (strcmp(name, "sleeper") == 0 || strcmp(name, "beat") == 0) {
+	if (strcmp(name, "sleeper") == 0 || strcmp(name, "beat") == 0 ||
+		strcmp(name, "doze") == 0) {
 		pthread_create(&worker, NULL, serve, NULL);
 		usleep(20000);
 		if (name[0] == 'b')
 			pthread_create(&worker, NULL, beat, NULL);
-		sleep(100);
+		sleep(name[0] == 'd' ? 5 : 100);
+		puts("done");
+		exit(0);
 	}
 	run(2);
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop that answers the end of each upload with its size, but not that of an empty one, while a visitor
- * goes on. With "fine" it answers all; with "worker", a thread answers the empty one later. SIGALRM ends the
+ * goes on. With "fine" it answers all; with "worker", a thread answers the empty one later; with "topic",
+ * that one isn't empty, but asks for what the visitor sends later. SIGALRM ends the
  * program if it hangs.
  */
 #define _GNU_SOURCE
@@ -19,10 +20,11 @@
 #include "patience.h"
 
 #define UPLOADS 8
-#define EMPTY 5  /* this one is empty */
-#define WORKS 12 /* naps of 250 ms */
+#define EMPTY 5   /* this one is empty */
+#define WORKS 12  /* naps of 250 ms */
+#define LATER 200 /* visits */
 
-static bool is_fine, has_worker;
+static bool is_fine, has_worker, is_topic;
 static int set, uploads[UPLOADS][2], visits[2];
 static size_t sizes[1024];
 static atomic_bool is_over;
@@ -34,7 +36,7 @@ static void *upload(void *unused)
 	for (int i = 0; i < UPLOADS; i++) {
 		int fd = uploads[i][1];
 
-		if (i != EMPTY && send(fd, message, (size_t)i + 1, 0) != i + 1)
+		if ((i != EMPTY || is_topic) && send(fd, message, (size_t)i + 1, 0) != i + 1)
 			exit(1);
 		shutdown(fd, SHUT_WR);
 		if (recv(fd, message, 1, 0) != 1)
@@ -88,7 +90,7 @@ static void take_end(int fd)
 	pthread_t worker;
 
 	epoll_ctl(set, EPOLL_CTL_DEL, fd, NULL);
-	if (sizes[fd] > 0 || is_fine)
+	if (is_topic ? fd != uploads[EMPTY][0] : sizes[fd] > 0 || is_fine)
 		answer(fd);
 	else if (has_worker)
 		pthread_create(&worker, NULL, work, (void *)(intptr_t)fd);
@@ -100,6 +102,8 @@ static bool take(int fd)
 	char part[16];
 	ssize_t count = recv(fd, part, sizeof part, MSG_DONTWAIT);
 
+	if (fd == visits[0] && is_topic && ++sizes[fd] == LATER)
+		answer(uploads[EMPTY][0]);
 	if (fd == visits[0])
 		return count > 0 && send(fd, part, 1, 0) == 1;
 	if (count > 0)
@@ -116,7 +120,8 @@ int main(int argc, char **argv)
 
 	is_fine = argc > 1 && strcmp(argv[1], "fine") == 0;
 	has_worker = argc > 1 && strcmp(argv[1], "worker") == 0;
-	end_after(is_fine || has_worker ? 60 : 4);
+	is_topic = argc > 1 && strcmp(argv[1], "topic") == 0;
+	end_after(is_fine || has_worker || is_topic ? 60 : 4);
 	set = epoll_create1(0);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, visits) != 0)
 		return 1;

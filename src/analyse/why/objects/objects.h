@@ -69,12 +69,6 @@ bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__wh
 uint32_t thrum__why_kept_by(struct thrum__search *, const struct thrum__why_path *, bool is_stuck,
 	uint32_t *link);
 
-/* ---- Readers that stay away (stayed_away.c) -------------------------------------------------- */
-
-/* Whether a path leads from one who is blocked in writing, as a pipe or socket is full, to the nap of the one
- * who always read there and now goes round without reading; and the writer served others, who wait for it. */
-bool thrum__why_stays_away(const struct thrum__search *, const struct thrum__why_path *);
-
 /* ---- Holders (holders.c) -------------------------------------------------------------------- */
 
 /* Whether a task is a lock that only ended tasks hold, though the tasks that released it last did so before

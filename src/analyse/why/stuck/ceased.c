@@ -3,15 +3,16 @@
  * Tells whether those that served an object come no more, although such tasks followed one another: one of
  * them did not serve it. Either the waiter itself made them all, and now it is blocked; or the last one
  * failed, and none came for far longer than ever. Or tells whether the only one that ever served it ended in
- * a turn in which it didn't, while others like it go on.
+ * a turn in which it didn't, while others like it go on, and no timer may begin it anew.
  */
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024 /* signals of an object that are searched */
 #define SERVED_MIN 3
-#define TIMES 20    /* so many times as long as ever lay between two of them, none has come */
-#define TURNS_MIN 8 /* in which the only one served it */
-#define AGAIN 3     /* waits for the same object that show a worker which takes job after job */
+#define TIMES 20          /* so many times as long as ever lay between two of them, none has come */
+#define NAP_MAX 500000000 /* ns of a sleep; naps are shorter */
+#define TURNS_MIN 8       /* in which the only one served it */
+#define AGAIN 3 /* waits for the same object that show a worker which takes job after job */
 
 /* All tasks that are like those that served an object. */
 struct series {
@@ -117,6 +118,28 @@ static bool does_other_go_on(const struct thrum__search *search, uint32_t task)
 	return false;
 }
 
+/* Whether a timer that came last before a time, or a long sleep, is yet to come: it may begin anew what ended
+ * then. */
+static bool is_timer_due(const struct thrum__search *search, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+		uint32_t run;
+
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
+			!thrum__analyse_task_is_pending(model, task) ||
+			model->end - THRUM__TASK(model, task, created) < NAP_MAX)
+			continue;
+		run = THRUM__TASK(model, task, run);
+		if (!thrum__model_has_row(&model->runs, run) ||
+			THRUM__RUN(model, run, start) <= since)
+			return true;
+	}
+	return false;
+}
+
 bool thrum__why_breaks_off(const struct thrum__search *search, const struct thrum__why_path *path,
 	const struct thrum__why_servers *servers)
 {
@@ -125,5 +148,7 @@ bool thrum__why_breaks_off(const struct thrum__search *search, const struct thru
 	return search->gap < 0 && servers->count == 1 && servers->is_whole &&
 		THRUM__TASK(search->model, server, state) == THRUM__STATE_RESOLVED &&
 		!thrum__analyse_task_is_lane(search->model, server) &&
-		left_it_out(search->model, server, path->leaf) && does_other_go_on(search, server);
+		left_it_out(search->model, server, path->leaf) &&
+		does_other_go_on(search, server) &&
+		!is_timer_due(search, THRUM__TASK(search->model, server, end));
 }

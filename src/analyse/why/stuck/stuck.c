@@ -322,8 +322,8 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	return true;
 }
 
-/* If the path's lock is withheld, or a reader stays away, makes that one the leaf: its latest sleep is not to
- * blame. Returns whether it does. */
+/* If the path's lock is withheld, makes the holder the leaf: its latest sleep is not to blame. Returns
+ * whether it is. */
 static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path, bool is_stuck)
 {
 	uint32_t at, keeper = thrum__why_kept_by(search, path, is_stuck, &at);
@@ -336,7 +336,7 @@ static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *
 		path->leaf = path->links[at].wait.next = keeper;
 		return true;
 	}
-	if (!thrum__why_is_withheld(search, path) && !thrum__why_stays_away(search, path))
+	if (!thrum__why_is_withheld(search, path))
 		return false;
 	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER)
 		cut_path(search, path, path->length - 1);
