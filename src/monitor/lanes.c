@@ -330,7 +330,10 @@ double thrum__monitor_load(const struct thrum__monitor_lane *lane)
 
 	if (lane->tells_suspension)
 		worked += (double)lane->in_own;
-	return lane->span > 0 ? worked / (double)lane->span : NAN;
+	if (lane->span <= 0)
+		return NAN;
+	/* Each time is cut off by itself, if damaged records make it too long. */
+	return worked < (double)lane->span ? worked / (double)lane->span : 1;
 }
 
 int thrum__monitor_sample_lanes(struct thrum__monitor *m)
