@@ -26,8 +26,7 @@ struct thrum__lost {
 /* A request that ended in a thread's loop and began no task, though those like it did. */
 struct thrum__why_dropped {
 	uint32_t task; /* NONE: there is none, or several */
-	uint32_t
-		like; /* the latest of those that did; NONE: the task stands for a child that was taken */
+	uint32_t like; /* the latest that did; NONE: the task stands for a child that was taken */
 };
 
 #define THRUM__PAUSES 8

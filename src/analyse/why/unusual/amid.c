@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells that the leaf came at an unusual time. It was made while others made in the same place were ended one
- * after the other, as none of those that ended: who empties a list after walking it throws away such a
- * one. Or it never ran, and those that were made later in the same place did.
+ * after the other; none of those that ended was. So a list that is emptied after a walk may have lost it. Or
+ * it never ran, and those that were made later in the same place did.
  */
 #include "analyse/why/unusual/unusual.h"
 
@@ -14,8 +14,8 @@
 /* The tasks made where the leaf was, the oldest first. */
 struct likes {
 	const struct thrum__model *model;
-	uint32_t leaf, count,
-		before[WINDOW]; /* before: the latest, by their number modulo WINDOW */
+	uint32_t leaf, count;
+	uint32_t before[WINDOW]; /* the latest, by their number modulo WINDOW */
 };
 
 static bool is_like(const struct thrum__model *model, uint32_t leaf, uint32_t task)

@@ -15,11 +15,9 @@
 
 struct rounds {
 	const struct thrum__model *model;
-	uint32_t leaf,
-		name;  /* tasks of the leaf's name, but for numbers, come one after the other */
+	uint32_t leaf, name; /* tasks of its name, but for numbers, come one after the other */
 	uint32_t like; /* the name of another one that was served in its last round; 0: none */
-	uint32_t last,
-		from; /* the edge by which the last of its name was served, or NONE; by whom */
+	uint32_t last, from;    /* the edge that served the last of its name, or NONE; by whom */
 	uint32_t before, since; /* rounds with both, and without it */
 	uint32_t first, next;   /* the first two of the latter */
 };
