@@ -39,14 +39,13 @@ struct cell {
 	_Atomic bool is_limited;  /* it was started with a time limit */
 	/* When a timer came last, and the time before, by rough_time. */
 	_Atomic int64_t came[2];
-	int number;     /* a descriptor or signal, or how many use the cell */
-	int watched;    /* the descriptor whose data it waits for; -1: for others */
-	uint32_t watch; /* and its number: see look/removed.c */
-	const void *
-		reader; /* the callback of the read for which a source of GLib waits; NULL: no read's */
-	const char *noun; /* for labels */
-	bool is_named;    /* the program named it */
-	const void *from; /* where an operation was asked for */
+	int number;         /* a descriptor or signal, or how many use the cell */
+	int watched;        /* the descriptor whose data it waits for; -1: for others */
+	uint32_t watch;     /* and its number: see look/removed.c */
+	const void *reader; /* the callback of a read, for whose data a source waits; or NULL */
+	const char *noun;   /* for labels */
+	bool is_named;      /* the program named it */
+	const void *from;   /* where an operation was asked for */
 	/* For sources of GLib: see glib/gone.c. */
 	void *kind, *data;
 	const void *remover;

@@ -26,6 +26,7 @@ REAL(g_file_descriptor_based_get_type)
 REAL(g_file_descriptor_based_get_fd)
 REAL(g_filter_output_stream_get_type)
 REAL(g_filter_output_stream_get_base_stream)
+REAL(g_socket_get_fd)
 
 #define FILTERS_MAX 8 /* streams that write to one another */
 
@@ -160,15 +161,17 @@ static int descriptor_of(GOutputStream *stream)
 	return -1;
 }
 
-/* Sources that wait for data are those of a read meanwhile. */
+/* The callback of the read that the thread begins just now; NULL: none. */
+static __thread const void *reader __attribute__((tls_model("initial-exec")));
+
 static void begin_read(const struct cell *cell)
 {
-	thrum__adapt_glib_reader = (const void *)(uintptr_t)cell->given.function[0];
+	reader = (const void *)(uintptr_t)cell->given.function[0];
 }
 
 static void end_read(void)
 {
-	thrum__adapt_glib_reader = NULL;
+	reader = NULL;
 }
 
 /* A write is asked for, or has ended in its callback. One that failed is noted: see look/unsent.c. */
@@ -268,6 +271,49 @@ static void wait_for_child(GSubprocess *process, const GCancellable *cancellable
 		return result; \
 	}
 #include "adapt/glib/gio.def"
+
+/* ---- Sources of descriptors ------------------------------------------------------------------ */
+
+/* A source waits for data of a descriptor, for a read with that callback. */
+static void await_data(GSource *source, int fd, const void *callback)
+{
+	struct cell *cell = thrum__adapt_glib_cell(source);
+
+	if (!cell || cell->watched >= 0)
+		return;
+	cell->watched = fd;
+	cell->reader = callback;
+	cell->watch = thrum__adapt_removed_source(fd);
+}
+
+/* GIO makes the source by g_source_new. */
+REAL(g_socket_create_source)
+STAND_IN GSource *g_socket_create_source(GSocket *socket, GIOCondition condition,
+	GCancellable *cancellable)
+{
+	GSource *source = real_g_socket_create_source(CALLER)(socket, condition, cancellable);
+
+	if (condition & G_IO_IN)
+		await_data(source, real_g_socket_get_fd(NULL)(socket), NULL);
+	return source;
+}
+
+/* A read of GIO that has to wait makes its source by calls within GIO. */
+REAL(g_source_add_poll)
+STAND_IN void g_source_add_poll(GSource *source, GPollFD *fd)
+{
+	if (reader && fd->events & G_IO_IN)
+		await_data(source, fd->fd, reader);
+	real_g_source_add_poll(CALLER)(source, fd);
+}
+
+REAL(g_source_add_unix_fd)
+STAND_IN gpointer g_source_add_unix_fd(GSource *source, gint fd, GIOCondition events)
+{
+	if (reader && events & G_IO_IN)
+		await_data(source, fd, reader);
+	return real_g_source_add_unix_fd(CALLER)(source, fd, events);
+}
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 

@@ -22,7 +22,6 @@ REAL(g_source_set_ready_time)
 REAL(g_main_depth)
 REAL(g_io_channel_unix_get_fd)
 REAL(g_get_monotonic_time)
-REAL(g_socket_get_fd)
 
 __thread const char *thrum__adapt_glib_child;
 
@@ -267,8 +266,7 @@ static void label_source(struct cell *cell, const void *function)
 	thrum_task_label(cell->task, label);
 }
 
-/* Returns the cell of a source; NULL if nothing is recorded. */
-static struct cell *cell_of(const GSource *source)
+struct cell *thrum__adapt_glib_cell(const void *source)
 {
 	struct cell *cell = source && thrum__adapt_glib_begin()
 		? thrum__adapt_cell_find(CELL_SOURCE, source)
@@ -279,7 +277,7 @@ static struct cell *cell_of(const GSource *source)
 
 static bool set_callback(GSource *source, const struct hook *given)
 {
-	struct cell *cell = cell_of(source);
+	struct cell *cell = thrum__adapt_glib_cell(source);
 
 	if (!cell)
 		return false;
@@ -307,49 +305,6 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 
 	if (!functions || !functions->get || !set_callback(source, &given))
 		real_g_source_set_callback_indirect(CALLER)(source, data, functions);
-}
-
-/* GIO makes the source by g_source_new. */
-REAL(g_socket_create_source)
-STAND_IN GSource *g_socket_create_source(GSocket *socket, GIOCondition condition,
-	GCancellable *cancellable)
-{
-	GSource *source = real_g_socket_create_source(CALLER)(socket, condition, cancellable);
-	struct cell *cell = cell_of(source);
-
-	if (cell && condition & G_IO_IN) {
-		cell->watched = real_g_socket_get_fd(NULL)(socket);
-		cell->watch = thrum__adapt_removed_source(cell->watched);
-	}
-	return source;
-}
-
-__thread const void *thrum__adapt_glib_reader __attribute__((tls_model("initial-exec")));
-
-/* A read of GIO that has to wait makes its source by calls within GIO. */
-static void add_descriptor(GSource *source, int fd, int events)
-{
-	struct cell *cell = thrum__adapt_glib_reader && events & G_IO_IN ? cell_of(source) : NULL;
-
-	if (!cell || cell->watched >= 0)
-		return;
-	cell->watched = fd;
-	cell->reader = thrum__adapt_glib_reader;
-	cell->watch = thrum__adapt_removed_source(fd);
-}
-
-REAL(g_source_add_poll)
-STAND_IN void g_source_add_poll(GSource *source, GPollFD *fd)
-{
-	add_descriptor(source, fd->fd, fd->events);
-	real_g_source_add_poll(CALLER)(source, fd);
-}
-
-REAL(g_source_add_unix_fd)
-STAND_IN gpointer g_source_add_unix_fd(GSource *source, gint fd, GIOCondition events)
-{
-	add_descriptor(source, fd, (int)events);
-	return real_g_source_add_unix_fd(CALLER)(source, fd, events);
 }
 
 /* The descriptor of a channel; it, if a source waits for its data. */
@@ -394,7 +349,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 	if (!set_callback(source, given))
 		real_g_source_set_callback(
 			caller)(source, given->function, given->data, given->notify);
-	cell = cell_of(source);
+	cell = thrum__adapt_glib_cell(source);
 	task = cell ? cell->task : THRUM_TASK_NONE;
 	/* Nothing has to happen before its turn. */
 	if (cell && is_idle(cell))
@@ -410,7 +365,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 
 STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 {
-	struct cell *cell = cell_of(source);
+	struct cell *cell = thrum__adapt_glib_cell(source);
 	thrum_task task = cell ? cell->task : THRUM_TASK_NONE;
 	guint id;
 
@@ -459,7 +414,7 @@ STAND_IN guint g_source_attach(GSource *source, GMainContext *context)
 			return real_##name(caller) arguments; \
 		given.function = AS_SOURCE_FUNCTION(function); \
 		/* Without its task, it would be called as the other kind of function. */ \
-		if (!cell_of(made)) { \
+		if (!thrum__adapt_glib_cell(made)) { \
 			real_g_source_unref(caller)(made); \
 			return real_##name(caller) arguments; \
 		} \
@@ -646,7 +601,7 @@ static bool is_of_call(const char *name)
 
 static void tell_name(const GSource *source, const char *name)
 {
-	struct cell *cell = name ? cell_of(source) : NULL;
+	struct cell *cell = name ? thrum__adapt_glib_cell(source) : NULL;
 
 	if (!cell)
 		return;
@@ -679,7 +634,7 @@ STAND_IN void g_source_set_name_by_id(guint id, const char *name)
 
 STAND_IN void g_source_set_ready_time(GSource *source, gint64 time)
 {
-	struct cell *cell = cell_of(source);
+	struct cell *cell = thrum__adapt_glib_cell(source);
 
 	if (cell && time == 0)
 		thrum_task_ready(cell->task);
@@ -698,7 +653,7 @@ REAL(g_source_remove)
 /* A source that ends itself in its run isn't removed. */
 static void note_removed(const GSource *source, const void *caller)
 {
-	struct cell *cell = cell_of(source);
+	struct cell *cell = thrum__adapt_glib_cell(source);
 
 	for (int i = 0; cell && i < thread.count; i++)
 		if (thread.runs[i].hook->cell == cell)

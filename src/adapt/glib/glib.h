@@ -27,8 +27,8 @@ void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data);
 
 /* The next process for which the calling thread makes a source that waits for it; NULL: unknown. */
 extern __thread const char *thrum__adapt_glib_child __attribute__((tls_model("initial-exec")));
-/* The callback of the read of GIO that the thread begins just now; NULL: none. */
-extern __thread const void *thrum__adapt_glib_reader __attribute__((tls_model("initial-exec")));
+/* The cell of a source; NULL if nothing is recorded of it. */
+struct cell *thrum__adapt_glib_cell(const void *source);
 
 /* ---- context.c ---- */
 

@@ -9,9 +9,9 @@
  *   rounds.c  others that go on while something is left
  *   spins.c   loops that spin
  *   removed.c descriptors that nobody watches any more
- *   unseen.c  results that nobody takes from a queue
+ *   unseen.c  items that nobody takes from a queue
  *   unsent.c  rests that nobody sends
- *   unanswered.c  ends that nobody answers
+ *   unanswered.c  ends of connections that nobody answers
  *   twice.c   descriptors that were closed twice
  *   rearm.c   timers that nobody arms again
  *   timers.c  timers of loops that were stopped
@@ -67,10 +67,6 @@ bool thrum__adapt_looks(const struct looking *);
 bool thrum__adapt_look(struct looking *);
 /* The same during a wait whose record stays: only for what thrum__adapt_looks_aside says. */
 bool thrum__adapt_look_aside(struct looking *);
-/* Ends that are not answered yet: see unanswered.c. */
-void thrum__adapt_unanswered_look(void);
-/* In a fork's child: there are none. */
-void thrum__adapt_unanswered_left(void);
 /* Whether a watch was removed, or may be. */
 bool thrum__adapt_has_removed(void);
 /* Which other threads only nap, as all looks of the calling thread have seen in which it asked. Costs
@@ -247,9 +243,16 @@ thrum_task thrum__adapt_unsent_look(const struct looking *);
 
 /* ---- unseen.c ---- */
 
-/* Looks for results that lie unseen in a queue of the calling thread's loop, while somebody waits for the
+/* Looks for items that lie unseen in a queue of the calling thread's loop, while somebody waits for the
  * loop. */
 void thrum__adapt_unseen_look(void);
+
+/* ---- unanswered.c ---- */
+
+/* Looks for ends that are not answered yet. */
+void thrum__adapt_unanswered_look(void);
+/* In a fork's child: there are none. */
+void thrum__adapt_unanswered_left(void);
 
 /* ---- twice.c ---- */
 
