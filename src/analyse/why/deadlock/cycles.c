@@ -103,6 +103,13 @@ static bool is_upgrade(const struct thrum__analyse_lock *lock, uint32_t task)
 	return false;
 }
 
+/* Whether a lock is a read-write lock of POSIX, as the adapters name it. One that has it and waits for it
+ * never gets it, whoever else comes and goes: nothing turns a hold for reading into one for writing. */
+static bool is_never_upgraded(const struct thrum__model *model, uint32_t lock)
+{
+	return THRUM__BEGINS_WITH(model, lock, "rwlock ");
+}
+
 /* The target of a wait for a lock. */
 static uint32_t target_of_lock(const struct net *net, struct node *node,
 	const struct thrum__analyse_wait *wait)
@@ -111,6 +118,8 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&net->search->graph,
 		wait->on);
 
+	if (is_never_upgraded(model, wait->on) && is_upgrade(lock, node->task))
+		return node_of(net, wait->on);
 	if (lock->busy > wait->since)
 		return FREE; /* it goes to others */
 	if (lock->last > wait->since && is_upgrade(lock, node->task)) {
@@ -197,9 +206,10 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 		net->targets[node->first + i] = thrum__why_is_freed(model, hold->task, lock->task)
 			? FREE
 			: target;
-		/* A reader that wants the lock for itself gets it once the others are gone. */
+		/* A reader that wants the lock for itself may get it once the others are gone. */
 		for (uint32_t k = 0; k < waits.count; k++)
-			if (waits.waits[k].on == lock->task)
+			if (waits.waits[k].on == lock->task &&
+				!is_never_upgraded(model, lock->task))
 				node->needs_all = false;
 	}
 }
