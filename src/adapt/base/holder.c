@@ -262,10 +262,16 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 			continue;
 		if (place < HELD_MAX)
 			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);
-		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
-			thrum__lock_held(caller ? thrum__adapt_event_site((const void *)caller)
-						: NULL,
-				holder_of(t), atomic_load(&object->task));
+		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS)) {
+			struct thrum_site *site = caller
+				? thrum__adapt_event_site((const void *)caller)
+				: NULL;
+
+			/* It may have released the lock before it could know that this is recorded. */
+			if (place == HELD_MAX || place_of(t, lock) < HELD_MAX ||
+				!(atomic_fetch_and(&t->held[place].caller, ~RECORDED) & RECORDED))
+				thrum__lock_held(site, holder_of(t), atomic_load(&object->task));
+		}
 		if (tid)
 			return;
 	}
@@ -352,6 +358,26 @@ static bool is_latest_twice(const struct thread *thread, const void *lock)
 		atomic_load(&thread->held[HELD_MAX - 2].lock) == (uintptr_t)lock;
 }
 
+/* Records that the thread released a lock of which it was recorded that it is held. */
+static void tell_released(struct thread *thread, const void *lock)
+{
+	const struct object *object = thrum__adapt_object((uintptr_t)lock);
+
+	if (!object)
+		return;
+	if (thrum__adapt_thread_holds(thread, lock))
+		/* A recursive lock, of which another turn is left. */
+		atomic_fetch_or(&thread->held[place_of(thread, lock)].caller, RECORDED);
+	else
+		thrum_lock_released(atomic_load(&object->task));
+}
+
+void thrum__adapt_tell_dropped(struct thread *thread, uint32_t place, const void *lock)
+{
+	if (atomic_fetch_and(&thread->held[place].caller, ~RECORDED) & RECORDED)
+		tell_released(thread, lock);
+}
+
 void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun)
 {
 	uint32_t n = atomic_load_explicit(&thread->holds, memory_order_relaxed);
@@ -365,11 +391,15 @@ void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun
 		atomic_store(&thread->holds, n - 1);
 		return;
 	}
-	if (place < HELD_MAX) {
-		if (thread->timed > 0)
-			tell_long(thread, place, noun);
-		caller = atomic_load(&thread->held[place].caller);
+	if (place < HELD_MAX && thread->timed > 0)
+		tell_long(thread, place, noun);
+	if (place + 1 == n) {
+		atomic_store(&thread->holds, n - 1);
+		thrum__adapt_tell_dropped(thread, place, lock);
+		return;
 	}
+	if (place < HELD_MAX)
+		caller = atomic_load(&thread->held[place].caller);
 	for (; place + 1 < last; place++) {
 		atomic_store(&thread->held[place].lock, thread->held[place + 1].lock);
 		atomic_store(&thread->held[place].caller, thread->held[place + 1].caller);
@@ -378,15 +408,6 @@ void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun
 	if (n > HELD_MAX) /* the last one is none of those that are noted */
 		atomic_store(&thread->held[HELD_MAX - 1].lock, 0);
 	atomic_store(&thread->holds, n - 1);
-	if (!(caller & RECORDED))
-		return;
-	struct object *object = thrum__adapt_object((uintptr_t)lock);
-
-	if (!object)
-		return;
-	if (thrum__adapt_thread_holds(thread, lock))
-		/* A recursive lock, of which another turn is left. */
-		atomic_fetch_or(&thread->held[place_of(thread, lock)].caller, RECORDED);
-	else
-		thrum_lock_released(atomic_load(&object->task));
+	if (caller & RECORDED)
+		tell_released(thread, lock);
 }

@@ -5,8 +5,8 @@
  *   run: kill 2000
  *   ask: why
  *   truth: The recognizer puts each page's text into a list and calls uv_async_send for each. libuv merges
- *     sends that follow each other; on_results takes only one page from the list for each call. Of a document
- *     of four pages the last ones stay in the list, and the document is never answered: the client waits in read.
+ *     sends that follow each other; on_results takes only one page from the list for each call. The last
+ *     pages of a document of four stay in the list, and the document is never answered: the client waits in read.
  *   culprit: on_results
  *   victim: client_main|client
  * case: healthy

@@ -20,6 +20,8 @@
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/parts.h"
 
+#define HOLD_BACK 64 /* edges of a task, back to the one by which it took what it waits for */
+
 /* A target that is no node. */
 enum {
 	FREE = 0,              /* it may go on */
@@ -103,11 +105,20 @@ static bool is_upgrade(const struct thrum__analyse_lock *lock, uint32_t task)
 	return false;
 }
 
-/* Whether a lock is a read-write lock of POSIX, as the adapters name it. One that has it and waits for it
- * never gets it, whoever else comes and goes: nothing turns a hold for reading into one for writing. */
-static bool is_never_upgraded(const struct thrum__model *model, uint32_t lock)
+/* Whether a task that waits for a lock has it, and keeps it for good, whoever else comes and goes: it is a
+ * read-write lock of POSIX, as the adapters name it. Nothing turns a hold of it for reading into one for
+ * writing. */
+static bool has_for_good(const struct thrum__model *model, uint32_t task, uint32_t lock)
 {
-	return THRUM__BEGINS_WITH(model, lock, "rwlock ");
+	uint32_t edge = thrum__model_last_edge(model, task);
+
+	if (!THRUM__BEGINS_WITH(model, lock, "rwlock "))
+		return false;
+	THRUM__EDGES_BACK (model, edge, prev_out, HOLD_BACK)
+		if (THRUM__EDGE(model, edge, to) == lock &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
+	return false;
 }
 
 /* The target of a wait for a lock. */
@@ -118,7 +129,7 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&net->search->graph,
 		wait->on);
 
-	if (is_never_upgraded(model, wait->on) && is_upgrade(lock, node->task))
+	if (is_upgrade(lock, node->task) && has_for_good(model, node->task, wait->on))
 		return node_of(net, wait->on);
 	if (lock->busy > wait->since)
 		return FREE; /* it goes to others */
@@ -209,7 +220,7 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 		/* A reader that wants the lock for itself may get it once the others are gone. */
 		for (uint32_t k = 0; k < waits.count; k++)
 			if (waits.waits[k].on == lock->task &&
-				!is_never_upgraded(model, lock->task))
+				!has_for_good(model, hold->task, lock->task))
 				node->needs_all = false;
 	}
 }
