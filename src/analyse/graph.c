@@ -507,9 +507,7 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *model, uint32_t
 
 uint32_t thrum__analyse_task_before(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, WAITS_LOOK_BACK) {
+	THRUM__EDGES_TO (model, task, edge, WAITS_LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&

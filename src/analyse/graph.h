@@ -149,6 +149,25 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 	THRUM__EDGES_BACK (model, edge, prev, most) \
 		if (THRUM__EDGE(model, edge, kind) == (wanted))
 
+/* for (uint32_t edge = …; …; …): the edges that lead to a task, and those by which it acts. The latest come
+ * first, at most so many. */
+#define THRUM__EDGES_TO(model, task, edge, most) \
+	for (uint32_t edge = THRUM__TASK(model, task, edge_in), left_##edge = (most); \
+		left_##edge > 0 && thrum__model_has_row(&(model)->edges, edge); \
+		left_##edge--, edge = THRUM__EDGE(model, edge, prev_in))
+#define THRUM__EDGES_FROM(model, task, edge, most) \
+	for (uint32_t edge = THRUM__TASK(model, task, edge_out), left_##edge = (most); \
+		left_##edge > 0 && thrum__model_has_row(&(model)->edges, edge); \
+		left_##edge--, edge = THRUM__EDGE(model, edge, prev_out))
+
+/* The same for those of one kind. */
+#define THRUM__ACTS_ON(model, task, edge, most, wanted) \
+	THRUM__EDGES_TO (model, task, edge, most) \
+		if (THRUM__EDGE(model, edge, kind) == (wanted))
+#define THRUM__ACTS_OF(model, task, edge, most, wanted) \
+	THRUM__EDGES_FROM (model, task, edge, most) \
+		if (THRUM__EDGE(model, edge, kind) == (wanted))
+
 /* The same for the model's runs, from the last one back, and for the notes of a task. */
 #define THRUM__RUNS_BACK(model, run, most) \
 	for (uint32_t run = (model)->runs.count, left_##run = (most); left_##run > 0 && \

@@ -455,9 +455,9 @@ static void set_takers(const struct thrum__model *model, struct thrum__analyse_l
 /* How often a lock was released by tasks made where this one was. */
 static uint32_t released_by_like(const struct thrum__model *model, uint32_t lock, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in), count = 0;
+	uint32_t count = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, SEARCHED, THRUM__EDGE_UNLOCK) {
+	THRUM__ACTS_ON (model, lock, edge, SEARCHED, THRUM__EDGE_UNLOCK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		count += thrum__model_has_row(&model->tasks, from) &&

@@ -32,6 +32,11 @@ static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < (model)->tasks.count; \
 		task = thrum__analyse_next_task(model, task + 1))
 
+/* for (const struct thrum__lane *lane = …; …): all lanes of the model. */
+#define THRUM__EACH_LANE(model, lane) \
+	for (const struct thrum__lane *lane = (model)->lanes; \
+		(uint32_t)(lane - (model)->lanes) < (model)->lane_count; lane++)
+
 /* A task's place, from 1 to count - 1. 0 for a task without one, whatever its index. */
 static inline uint32_t thrum__place(const struct thrum__places *places, uint32_t task)
 {

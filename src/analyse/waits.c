@@ -385,10 +385,9 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 
 bool thrum__analyse_had_waiter(const struct thrum__model *model, uint32_t object, int64_t time)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in), seen[WAITERS], count = 0;
+	uint32_t seen[WAITERS], count = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t task = THRUM__EDGE(model, edge, from), at = 0;
 		int kind = THRUM__EDGE(model, edge, kind);
 

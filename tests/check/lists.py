@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Each source file and each test is named in a meson.build: no file is left out of the build."""
+"""Each source file and each test is named in a meson.build: no file is left out of the build.
+
+And each file of src/analyse/why has one row in DESIGN.md's table of mechanisms, which names no other."""
 
 import os
 import re
@@ -52,7 +54,31 @@ def faults(top):
     return [name for name in find(top) if name not in names]
 
 
+ROW = re.compile(r"^\|[^|]*\|[^|]*\| `((?:[a-z_]+/)?[a-z_]+\.c)` \|[^|]*\|$", re.M)
+
+
+def wrong_rows(files, text):
+    """Yields what is wrong in a table of mechanisms."""
+    rows = ROW.findall(text)
+    for name in sorted(set(files) | set(rows)):
+        if rows.count(name) != 1 or name not in files:
+            yield (f"DESIGN.md has {rows.count(name)} rows for {name}, "
+                   f"and src/analyse/why has {files.count(name)} files of this name")
+
+
+def mechanisms(top):
+    """The faults of DESIGN.md's table."""
+    folder = os.path.join("src", "analyse", "why", "")
+    with open(os.path.join(top, "DESIGN.md"), encoding="utf-8") as design:
+        return list(wrong_rows([name[len(folder):] for name in find(top) if name.startswith(folder)],
+                               design.read()))
+
+
 def self_test():
+    table = "| 1 | one | `a.c` | likely |\n| | two | `in/b.c` | |\n"
+    for files, count in ((["a.c", "in/b.c"], 0), (["a.c"], 1), (["a.c", "in/b.c", "c.c"], 1)):
+        if len(list(wrong_rows(files, table))) != count:
+            sys.exit(f"the check is wrong about a table with {files}")
     build = ("x = files(\n\t'a.c',\n\t# 'c.c',\n\t'in/b.c',\n\t'../other/d.c',\n"
              "\t'test.sh', 'test.py')\n")
     tests = "tests/topic/"
@@ -81,7 +107,10 @@ def main():
     wrong = faults(top)
     for name in wrong:
         print(f"{name} is in no meson.build, so it isn't built or run")
-    return 1 if wrong else 0
+    rows = mechanisms(top)
+    for row in rows:
+        print(row)
+    return 1 if wrong or rows else 0
 
 
 sys.exit(main())

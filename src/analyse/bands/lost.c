@@ -17,9 +17,7 @@ static int64_t lost_until(const struct thrum__model *model, uint32_t of)
 	int64_t time = THRUM__GAP(model, of, start), until = model->end;
 	uint32_t known = 0, gap = of > NEAR ? of - NEAR : 0;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
+	THRUM__EACH_LANE (model, lane) {
 		known += is_alive(lane, time);
 		until = lane->first > time && lane->first < until ? lane->first : until;
 	}

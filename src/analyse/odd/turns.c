@@ -212,11 +212,8 @@ static void note_run(struct thrum__odd_work *work, uint32_t run)
 /* Whether a task's maker waits for it itself, as for a sleep. */
 static bool is_own_wait(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, MADE_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, from) == THRUM__TASK(model, task, creator))
+	THRUM__ACTS_ON (model, task, edge, MADE_BACK, THRUM__EDGE_WAIT)
+		if (THRUM__EDGE(model, edge, from) == THRUM__TASK(model, task, creator))
 			return true;
 	return false;
 }

@@ -513,11 +513,10 @@ static bool was_answered(const struct thrum__model *model, uint32_t wait, int64_
 /* The first task that waited for another one, or NONE. */
 static uint32_t first_waiter(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in), waiter = THRUM__NONE;
+	uint32_t waiter = THRUM__NONE;
 
-	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			waiter = THRUM__EDGE(model, edge, from);
+	THRUM__ACTS_ON (model, task, edge, UINT32_MAX, THRUM__EDGE_WAIT)
+		waiter = THRUM__EDGE(model, edge, from);
 	return thrum__model_has_row(&model->tasks, waiter) &&
 			THRUM__TASK(model, waiter, kind) != THRUM_KIND_JOIN
 		? waiter
@@ -529,14 +528,11 @@ static uint32_t first_waiter(const struct thrum__model *model, uint32_t task)
 static uint32_t late_one(const struct thrum__model *model, uint32_t waiter, uint32_t source,
 	int64_t time, unsigned *others)
 {
-	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
-
 	*others = 0;
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__ACTS_OF (model, waiter, edge, UINT32_MAX, THRUM__EDGE_WAIT) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT || to == source)
+		if (to == source)
 			continue;
 		++*others;
 		if (thrum__model_has_row(&model->tasks, to) &&

@@ -18,11 +18,10 @@ struct given_up {
 /* The first task that waited for this one, or NONE. */
 static uint32_t first_waiter(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in), waiter = THRUM__NONE;
+	uint32_t waiter = THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			waiter = THRUM__EDGE(model, edge, from);
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_WAIT)
+		waiter = THRUM__EDGE(model, edge, from);
 	return thrum__model_has_row(&model->tasks, waiter) ? waiter : THRUM__NONE;
 }
 
@@ -46,9 +45,7 @@ static struct given_up condition_of(const struct thrum__model *model, uint32_t t
 /* The condition for which a task waited beside a timer, and gave that up when the timer came at `due`. */
 static struct given_up beside(const struct thrum__model *model, uint32_t waiter, int64_t due)
 {
-	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, waiter, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		struct given_up wait;
 
@@ -88,10 +85,10 @@ static struct given_up given_up_for(const struct thrum__model *model, uint32_t t
  * heard; or NONE. */
 static uint32_t missed_signal(const struct thrum__model *model, struct given_up wait, int64_t due)
 {
-	uint32_t edge = THRUM__TASK(model, wait.condition, edge_in), missed = THRUM__NONE;
+	uint32_t missed = THRUM__NONE;
 	unsigned heard = 0, unheard = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, wait.condition, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (time > wait.since && time <= due)

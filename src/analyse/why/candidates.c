@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Sorts all tasks in one pass, and finds the next one of a sort. */
 #include "analyse/why/candidates.h"
 
 #include <string.h>

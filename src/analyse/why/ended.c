@@ -8,11 +8,9 @@
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 64   /* edges of a task that are searched, from the latest back */
-#define ACTS_BACK 1024 /* the same of those by which it acts */
+#define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
 #define ANCESTORS_MAX 16
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
-#define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 #define HABIT_MIN 4     /* tasks that a function made by which its others may be judged */
 
 /* How many tasks of a call site resolved, how many of them were read, and whether nobody reads them. */
@@ -24,64 +22,6 @@ struct habit {
 		SOMEBODY
 	} readers;
 };
-
-uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int kind)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == kind)
-			return edge;
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
-	return THRUM__NONE;
-}
-
-uint32_t thrum__why_edge_from(const struct thrum__model *model, uint32_t task, int kind)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, ACTS_BACK)
-		if (THRUM__EDGE(model, edge, kind) == kind)
-			return edge;
-	return THRUM__NONE;
-}
-
-bool thrum__why_has_acted(const struct thrum__model *model, uint32_t task, int kind, uint32_t on)
-{
-	uint32_t edge = THRUM__TASK(model, on, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, ACTS_BACK)
-		if (THRUM__EDGE(model, edge, kind) == kind &&
-			THRUM__EDGE(model, edge, from) == task)
-			return true;
-	return false;
-}
-
-uint32_t thrum__why_actor(const struct thrum__model *model, uint32_t edge)
-{
-	return edge == THRUM__NONE ? THRUM__NONE
-				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
-}
-
-uint32_t thrum__why_actor_to(const struct thrum__model *model, uint32_t task, int kind)
-{
-	return thrum__why_actor(model, thrum__why_edge_to(model, task, kind));
-}
-
-uint32_t thrum__why_acted_on(const struct thrum__model *model, uint32_t task, int kind)
-{
-	uint32_t edge = thrum__why_edge_from(model, task, kind);
-
-	return edge == THRUM__NONE ? edge : thrum__why_known(model, THRUM__EDGE(model, edge, to));
-}
-
-bool thrum__why_is_recent(const struct thrum__model *model, int64_t time)
-{
-	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
-
-	return time >= model->end - slack;
-}
 
 /* ---- Tasks that don't notice that their wait is over ---------------------------------------- */
 
@@ -201,19 +141,15 @@ static uint32_t failer_of(const struct thrum__model *model, uint32_t task)
 static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t failer = failer_of(model, task);
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
 	if (failer == THRUM__NONE || failer == task)
 		return false;
 	if (failer == THRUM__TASK(model, task, creator))
 		return !thrum__model_has_row(&model->tasks, failer) ||
 			!thrum__analyse_task_is_lane(model, failer);
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, from) == failer)
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_WAIT)
+		if (THRUM__EDGE(model, edge, from) == failer)
 			return true;
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
 	return false;
 }
 
@@ -374,24 +310,18 @@ static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t w
 /* Whether a task other than this one waited for the cancelled one. */
 static bool is_shared(const struct thrum__model *model, uint32_t cancelled, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, cancelled, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, from) != task)
+	THRUM__ACTS_ON (model, cancelled, edge, LOOK_BACK, THRUM__EDGE_WAIT)
+		if (THRUM__EDGE(model, edge, from) != task)
 			return true;
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
 	return false;
 }
 
 /* Whether those that waited for a task expect its end: they resolved nevertheless, or ignore its result. */
 static bool is_expected(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
 	bool is_awaited = false;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_WAIT) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (!thrum__model_has_row(&model->tasks, from) ||

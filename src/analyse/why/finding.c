@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Runs the searches in order, and keeps and sorts their findings. */
 #include "analyse/why/finding.h"
 
 #include <stdlib.h>
@@ -319,9 +320,9 @@ static int make_room(struct thrum__search *search)
 	if (!findings->mark || !findings->findings || !search->cause || !search->sorts)
 		return -THRUM_E_MEMORY;
 	memset(search->cause, UINT8_MAX, findings->places.count * sizeof *search->cause); /* NONE */
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (model->lanes[i].lost_until > search->gap)
-			search->gap = model->lanes[i].lost_until;
+	THRUM__EACH_LANE (model, lane)
+		if (lane->lost_until > search->gap)
+			search->gap = lane->lost_until;
 	/* Events that were not recorded are missing, too. */
 	for (int part = THRUM__PART_LIFE; part <= THRUM__PART_SWITCH; part++)
 		if (thrum__model_unrecorded_until(model, part) > search->gap)

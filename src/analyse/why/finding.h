@@ -8,22 +8,7 @@
  *		… findings.findings[i] …
  *	thrum__why_free(&findings);
  *
- *	finding.c          begins the searches, and sorts their findings
- *	deadlock/          cycles of waits, lanes that are blocked, pools that wait for themselves
- *	contended.c        locks and semaphores for which tasks queue all the time
- *	torn.c             tasks that hung until the program was torn down
- *	ended.c            failures that nobody read, tasks that were cancelled too early
- *	late/delays.c      tasks that were ready but didn't run; starved.c: who had their lane
- *	unwoken.c          tasks that never go on although their wait is over
- *	late/turns.c       tasks that have no turn any more, as one run doesn't end
- *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
- *	                   helps it
- *	excuses/           tells it whether such a wait may still end
- *	blame/ objects/    tell it who should have ended the wait, and unusual/ what else happened
- *	losses/            what one run or turn left out, where nothing else explains a wait
- *	place.c            where in the program a step happened
- *	leaks.c            tasks of which more and more are pending
- *	peers.c            how long tasks that are alike live
+ * DESIGN.md tells which file finds which mechanism.
  *
  * Nothing here makes sentences (words/finding.c does), draws, or changes the model.
  */

@@ -494,6 +494,13 @@ static inline uint32_t thrum__why_task_of_lane(const struct thrum__lane *lane)
 	return lane->running == THRUM__NONE ? lane->task : lane->running;
 }
 
+/* The last of those that this task became; NONE: that is forgotten. */
+static inline uint32_t thrum__why_thread_of(const struct thrum__model *model,
+	const struct thrum__lane *lane)
+{
+	return thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+}
+
 /* ---- Tasks (tasks.c) ------------------------------------------------------------------------ */
 
 /* Whether a task is a request, a timer or a handle: something outside the program ends it. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Counts how long tasks that are alike lived, how they ended, and who waited for them. */
 #include "analyse/why/peers.h"
 
 #include <stdlib.h>
@@ -240,9 +241,7 @@ static void count_families(struct thrum__peers *peers)
 
 uint32_t thrum__why_peers_waiter(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, WAITER_BACK) {
+	THRUM__EDGES_TO (model, task, edge, WAITER_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task)
@@ -316,8 +315,7 @@ const struct thrum__dues *thrum__why_peers_awaits(const struct thrum__peers *pee
 	if (!peers->all[key].has_awaits) {
 		for (uint32_t i = 0; i < peers->keys.count; i++)
 			peers->all[i].has_awaits = true;
-		for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-			i = thrum__analyse_next_task(model, i + 1))
+		THRUM__EACH_TASK (model, i)
 			if (thrum__why_peers_key(peers, i) != THRUM__NONE)
 				count_if_awaited(peers, i);
 	}

@@ -134,11 +134,10 @@ static bool has_passed(const struct thrum__model *model, uint32_t task, int64_t 
 uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condition,
 	uint32_t waiter, int64_t wait)
 {
-	uint32_t edge = THRUM__TASK(model, condition, edge_in);
 	uint32_t act = THRUM__TASK(model, condition, edge_out);
 	int64_t next = THRUM__OPEN;
 
-	THRUM__EDGES_OF (model, edge, prev_in, UINT32_MAX, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, condition, edge, UINT32_MAX, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		/* The condition's acts before that time may be forgotten. */

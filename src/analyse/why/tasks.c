@@ -4,8 +4,7 @@
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 1024  /* locks that a task took and released one after the other */
-#define READS_BACK 64   /* edges of a task that ended, from the latest back */
+#define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 #define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
 
 int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
@@ -20,17 +19,6 @@ int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
 				? -1
 				: THRUM__NOTE(model, note, value);
 	return -1;
-}
-
-uint32_t thrum__why_act_before(const struct thrum__model *model, uint32_t edge)
-{
-	edge = THRUM__EDGE(model, edge, prev_out);
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
-		(THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK ||
-			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK);
-		i++)
-		edge = THRUM__EDGE(model, edge, prev_out);
-	return edge;
 }
 
 bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
@@ -99,21 +87,15 @@ bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
 	return quiet <= wait->since + BLOCKED;
 }
 
-uint32_t thrum__why_first_cancelled(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
-
-	THRUM__EDGES_OF (model, edge, prev_out, READS_BACK, THRUM__EDGE_READ) {
-		if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
-			return task;
-		source = thrum__model_heir(model, THRUM__EDGE(model, edge, to));
-		return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
-	}
-	return task;
-}
-
 bool thrum__why_is_beside_naps(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
 		strstr(thrum__model_task_name(model, task, NULL), ", while other threads nap");
+}
+
+bool thrum__why_is_recent(const struct thrum__model *model, int64_t time)
+{
+	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
+
+	return time >= model->end - slack;
 }

@@ -43,14 +43,11 @@ struct way {
 /* The edge by which another task ended this one without success, or NONE. */
 static uint32_t ended_by(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
+	THRUM__EDGES_TO (model, task, edge, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 
 		if (kind == THRUM__EDGE_CANCEL || kind == THRUM__EDGE_FAIL)
 			return THRUM__EDGE(model, edge, from) == task ? THRUM__NONE : edge;
-		edge = THRUM__EDGE(model, edge, prev_in);
 	}
 	return THRUM__NONE;
 }
@@ -62,8 +59,7 @@ static bool wait_at(const struct thrum__model *model, uint32_t task, int64_t tim
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t on = THRUM__EDGE(model, edge, to);
 
@@ -88,10 +84,7 @@ static bool wait_at(const struct thrum__model *model, uint32_t task, int64_t tim
 /* The edge by which a task had a lock at a time, or NONE. */
 static uint32_t hold_at(const struct thrum__model *model, uint32_t lock, int64_t time)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__EDGES_TO (model, lock, edge, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 
 		if (THRUM__EDGE(model, edge, time) >= time)
@@ -405,8 +398,7 @@ static int count_tasks(const struct thrum__search *search, struct work *work)
 	work->latest = calloc((size_t)search->peers.keys.count + 1, sizeof *work->latest);
 	if (!work->latest)
 		return -THRUM_E_MEMORY;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	THRUM__EACH_TASK (model, task)
 		count_task(search, work, task);
 	return 0;
 }

@@ -40,9 +40,7 @@ static bool went_on(const struct thrum__model *model, uint32_t task, int64_t tim
 static uint32_t woken_instead(const struct thrum__model *model, uint32_t source, uint32_t task,
 	int64_t since)
 {
-	uint32_t edge = THRUM__TASK(model, source, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, source, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&

@@ -14,9 +14,7 @@
 /* When a task was made ready last before a time; -1: it wasn't. */
 static int64_t ready_at(const struct thrum__model *model, uint32_t task, int64_t before)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_READY)
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_READY)
 		if (THRUM__EDGE(model, edge, time) <= before)
 			return THRUM__EDGE(model, edge, time);
 	return -1;

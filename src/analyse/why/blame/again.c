@@ -38,12 +38,12 @@ static bool is_of_waiter(const struct thrum__search *search, const struct thrum_
 static uint32_t not_remade(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in), last = THRUM__NONE, own = 0;
+	uint32_t last = THRUM__NONE, own = 0;
 	uint32_t before = THRUM__NONE, count = 0;
 	int64_t longest = 0, after = link->wait.since;
 	const struct thrum__peer *peer;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
+	THRUM__EDGES_TO (model, link->wait.on, edge, EDGES_BACK) {
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		int64_t time = THRUM__EDGE(model, edge, time);
 

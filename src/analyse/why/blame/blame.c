@@ -347,11 +347,10 @@ struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
 /* The task that a task waited for at first, or the one that it became; NONE: it never waited. */
 static uint32_t source_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out), source = THRUM__NONE;
+	uint32_t source = THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			source = THRUM__EDGE(model, edge, to);
+	THRUM__ACTS_OF (model, task, edge, LOOK_BACK, THRUM__EDGE_WAIT)
+		source = THRUM__EDGE(model, edge, to);
 	return thrum__why_heir_of(model, source);
 }
 

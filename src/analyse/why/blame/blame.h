@@ -3,19 +3,6 @@
  * Tells who should have ended a wait, and why it didn't: the parts that explain the leaf of a path (stuck/).
  * The leaf is a task, or an object of those that objects/ tells about.
  *
- *	blame.c     tells who should have ended the leaf, as its peers show
- *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
- *	served.c    tells of those that serve the leaf, or would have to
- *	mutual.c    tells who may be to signal it, but waits for a condition
- *	again.c     tells what was not started again, or too often
- *	dropped.c   tells which request ended and began nothing, as its like did
- *	replies.c   tells which turn got a question and sent nothing
- *	turns.c     tells so of a turn that took the messages of several
- *	pairs.c     tells which turn of a loop sent no answer over a pair of sockets
- *	loops.c     tells which handle keeps a thread's loop
- *	abandoned.c tells which thread ended, and left a task that is ready
- *	handed.c    tells who got the leaf, and dropped it
- *
  * Private to analyse/why.
  */
 #ifndef ANALYSE_WHY_BLAME_H

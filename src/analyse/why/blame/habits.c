@@ -213,12 +213,11 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, waiter), usual = 0, strange = 0;
-	uint32_t at = THRUM__TASK(model, object, edge_in);
 
 	*edge = THRUM__NONE;
 	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX || key == THRUM__NONE)
 		return THRUM__NONE;
-	THRUM__EDGES_OF (model, at, prev_in, TAKES_BACK, THRUM__EDGE_READ) {
+	THRUM__ACTS_ON (model, object, at, TAKES_BACK, THRUM__EDGE_READ) {
 		uint32_t from = THRUM__EDGE(model, at, from);
 
 		if (!thrum__model_has_row(&model->tasks, from))
@@ -363,10 +362,10 @@ uint32_t thrum__why_keeper_at(struct thrum__search *search, uint32_t object, uin
  * the waiting task, which counts their ends, may not have counted this one. Else NONE. */
 static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
+	uint32_t found = THRUM__NONE;
 	int resolved = 0, others = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_out, TAKES_BACK, THRUM__EDGE_WAIT) {
+	THRUM__ACTS_OF (model, task, edge, TAKES_BACK, THRUM__EDGE_WAIT) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (!thrum__model_has_row(&model->tasks, to))

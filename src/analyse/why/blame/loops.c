@@ -116,8 +116,7 @@ static uint32_t open_among_closed(const struct thrum__search *search, uint32_t t
 
 bool thrum__why_is_all_at_rest(const struct thrum__model *model)
 {
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
+	THRUM__EACH_LANE (model, lane) {
 		uint32_t row = thrum__why_resting(model, lane);
 
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
@@ -186,8 +185,7 @@ static bool is_all_idle(const struct thrum__model *model)
 	static const char *const own[] = {"async ", "idle "};
 	bool runs_loop = false;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
+	THRUM__EACH_LANE (model, lane) {
 		uint32_t row = thrum__why_resting(model, lane);
 
 		if (!thrum__analyse_task_is_pending(model, lane->task) ||

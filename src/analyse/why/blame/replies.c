@@ -187,9 +187,9 @@ static bool is_for_message(const struct thrum__model *model, uint32_t edge)
 /* The first wait for a message that a thread began after a time; NONE: its waits have no edges. */
 static uint32_t next_wait(const struct thrum__model *model, uint32_t thread, int64_t time)
 {
-	uint32_t edge = THRUM__TASK(model, thread, edge_out), wait = THRUM__NONE;
+	uint32_t wait = THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
+	THRUM__EDGES_FROM (model, thread, edge, EDGES_BACK) {
 		if (THRUM__EDGE(model, edge, time) <= time)
 			return wait;
 		if (is_for_message(model, edge))

@@ -6,44 +6,16 @@
 #include "analyse/why/deadlock/lanes.h"
 
 #define LOOK_BACK 256 /* edges that are searched, from the latest back */
-#define BEFORE 16     /* edges of the waiter between its call and its wait */
 #define PROOF 3       /* signals that came as expected */
-
-uint32_t thrum__why_ready_edge(const struct thrum__model *model,
-	const struct thrum__analyse_wait *wait)
-{
-	uint32_t edge = wait->edge;
-
-	THRUM__EDGES_BACK (model, edge, prev_out, BEFORE) {
-		uint32_t to = THRUM__EDGE(model, edge, to);
-		int kind = THRUM__EDGE(model, edge, kind);
-
-		if (kind == THRUM__EDGE_READY)
-			return edge;
-		if (kind == THRUM__EDGE_WAIT && to != wait->on)
-			break;
-	}
-	return THRUM__NONE;
-}
-
-uint32_t thrum__why_made_ready(const struct thrum__model *model,
-	const struct thrum__analyse_wait *wait)
-{
-	uint32_t edge = thrum__why_ready_edge(model, wait);
-
-	return edge == THRUM__NONE ? THRUM__NONE
-				   : thrum__why_known(model, THRUM__EDGE(model, edge, to));
-}
 
 /* How many signals of a condition tasks like this one gave; -1: others gave one, too. */
 static int signals_by(const struct thrum__search *search, uint32_t condition, uint32_t task,
 	uint32_t waiter)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, condition, edge_in);
 	int count = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, condition, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL || from == waiter)

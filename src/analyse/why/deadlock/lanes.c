@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Finds the lanes that are blocked, and the tasks that only these would end, as they did others like them. */
 #include "analyse/why/deadlock/lanes.h"
 
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #define PROOF 3         /* tasks that ended on the lanes, so that others like them do */
 #define LONG 1000000000 /* ns */
 #define KINDS 256
-#define SUSPENSIONS 1024 /* suspensions that are searched for a lane's, from the latest back */
 
 /* The lanes on which the tasks with one key, or of one kind, ended. */
 struct carriers {
@@ -64,54 +64,6 @@ static int find_blockers(const struct thrum__search *search, struct thrum__why_l
 		lanes->blocked += lanes->blocker[i] != THRUM__NONE;
 	}
 	return 0;
-}
-
-bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension, const char *reason)
-{
-	return thrum__model_has_row(&model->suspensions, suspension) &&
-		thrum__model_is_reason(model, THRUM__SUSPENSION(model, suspension, text), reason);
-}
-
-bool thrum__why_has_ended(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_ENDED);
-}
-
-uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	uint32_t row = lane->suspended;
-
-	if (!thrum__why_rests_for(model, row, THRUM__REASON_UNRECORDED) &&
-		!thrum__why_has_ended(model, lane))
-		return row;
-	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
-		if (thrum__model_has_row(&model->suspensions, row) &&
-			&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
-			return THRUM__SUSPENSION(model, row, end) ==
-					THRUM__SUSPENSION(model, lane->suspended, start)
-				? row
-				: THRUM__NONE;
-	return THRUM__NONE;
-}
-
-uint32_t thrum__why_last_lane(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t run = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, run)
-								 : THRUM__NONE;
-
-	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane) : THRUM__NONE;
-}
-
-bool thrum__why_lane_rests_for(const struct thrum__model *model, uint32_t lane, const char *reason)
-{
-	return lane < model->lane_count &&
-		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]), reason);
-}
-
-bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,
-	const char *reason)
-{
-	return thrum__why_lane_rests_for(model, THRUM__TASK(model, task, lane), reason);
 }
 
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)

@@ -58,8 +58,7 @@ static bool find_pair(const struct thrum__search *search, struct opening *pair, 
 	const struct thrum__model *model = search->model;
 	unsigned count = 0;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
+	THRUM__EACH_LANE (model, lane) {
 		struct opening found;
 
 		if (!thrum__analyse_task_is_pending(model, lane->task) ||
@@ -80,8 +79,7 @@ static bool do_others_rest(struct thrum__search *search, const struct opening *p
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
+	THRUM__EACH_LANE (model, lane) {
 		uint32_t task = thrum__why_task_of_lane(lane);
 
 		if (lane->process == process && task != pair[0].thread && task != pair[1].thread &&

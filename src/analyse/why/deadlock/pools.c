@@ -142,8 +142,7 @@ static void find_run_by_others(const struct thrum__search *search, const struct 
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		uint32_t key = thrum__why_peers_key(&search->peers, task);
 		uint32_t run = THRUM__TASK(model, task, run), i = 0;
 

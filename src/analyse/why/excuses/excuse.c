@@ -153,9 +153,8 @@ static bool is_kept(const struct thrum__search *search, const struct thrum__why_
 static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_t holder)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, lock, edge_in);
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, lock, edge, LOOK_BACK) {
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		struct thrum__analyse_waits waits;
 
@@ -175,11 +174,10 @@ static bool is_wanted(const struct thrum__search *search, uint32_t lock, uint32_
 static bool keeps_lock(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, link->task, edge_out);
 
 	if (model->end - link->wait.since < THRUM__SOON_OUTSIDE)
 		return false;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, link->task, edge, LOOK_BACK) {
 		uint32_t lock = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&

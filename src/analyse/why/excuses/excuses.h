@@ -2,15 +2,6 @@
 /*
  * Tells whether the wait for a path's leaf may be over soon, or need not end. Such a wait is no finding.
  *
- *	excuse.c    tells whether the leaf may still come
- *	timers.c    tells whether a timer may still come, or is set too late
- *	tries.c     counts tries that came to nothing
- *	newcomers.c tells whether somebody may serve the leaf next who never did so far
- *	passed.c    tells whether a permit of one who has ended was handed on
- *	later.c     tells whether all that serve the leaf wait for what may yet come
- *	turns.c     tells who has the next turn
- *	pipes.c     tells whether a signal's handler may write to the pipe at its end
- *
  * Private to analyse/why.
  */
 #ifndef ANALYSE_WHY_EXCUSES_H

@@ -19,10 +19,9 @@ static bool is_service(const struct thrum__model *model, uint32_t edge)
  * object before. */
 static bool is_maker(const struct thrum__model *model, uint32_t object, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
 	uint32_t own = THRUM__TASK(model, task, creator);
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t server = thrum__why_actor(model, edge), maker;
 
 		if (!is_service(model, edge) || !thrum__model_has_row(&model->tasks, server))

@@ -141,9 +141,7 @@ static bool is_unasked(struct thrum__search *search, const struct thrum__why_lin
 /* Whether a thread began one that signalled an object and has ended: it may begin the next. */
 static bool makes_servers(const struct thrum__model *model, uint32_t object, uint32_t thread)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t task = thrum__why_actor(model, edge);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
@@ -199,7 +197,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 		like = thrum__why_actor(model, signal_of_like(search, object, &is_known));
 	for (uint32_t i = 0; (is_new || server != THRUM__NONE) && i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
-		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		uint32_t thread = thrum__why_thread_of(model, lane);
 		bool computes;
 
 		if (!thrum__analyse_task_is_pending(model, thread))
@@ -242,9 +240,7 @@ static bool is_unheard_signal(const struct thrum__model *model, uint32_t task)
 /* The lane whose loop ran one that signalled an object; or NONE. */
 static uint32_t loop_of_server(const struct thrum__model *model, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t task = THRUM__EDGE(model, edge, from);
 		uint32_t lane = thrum__why_last_lane(model, task);
 
@@ -272,7 +268,7 @@ static bool has_signal(struct thrum__search *search, uint32_t object)
 
 	if (lane == THRUM__NONE ||
 		!is_outside(search, &model->lanes[lane],
-			thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane]))))
+			thrum__why_thread_of(model, &model->lanes[lane])))
 		return false;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_OUTSIDE)
 		if (is_unheard_signal(model, task) && may_be_of_loop(model, task, lane))
@@ -339,7 +335,7 @@ static bool has_retry(struct thrum__search *search, uint32_t object, int64_t sin
 static bool awaits_signal(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+	uint32_t thread = thrum__why_thread_of(model, lane);
 	struct thrum__analyse_waits waits;
 
 	if (!thrum__analyse_task_is_pending(model, thread) || has_heard(model, lane))
@@ -360,8 +356,8 @@ static bool has_signal_thread(const struct thrum__search *search, uint32_t objec
 	thrum__why_servers_of(model, object, waiter, &servers);
 	if (servers.count == 0 || servers.pending > 0 || thrum__why_is_barrier(model, object))
 		return false;
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (awaits_signal(search, &model->lanes[i]))
+	THRUM__EACH_LANE (model, lane)
+		if (awaits_signal(search, lane))
 			return true;
 	return false;
 }
@@ -400,7 +396,7 @@ bool thrum__why_may_be_forced(struct thrum__search *search, const struct thrum__
 		return false;
 	for (uint32_t i = 0; own < model->lane_count && i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
-		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		uint32_t thread = thrum__why_thread_of(model, lane);
 		struct thrum__analyse_waits waits;
 
 		if (i == own || lane->process != model->lanes[own].process ||

@@ -10,9 +10,7 @@
 /* Whether a task's last act on an object was to take something there. */
 static bool has_taken(const struct thrum__model *model, uint32_t task, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK)
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK)
 		if (THRUM__EDGE(model, edge, to) == object)
 			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ;
 	return false;
@@ -41,9 +39,8 @@ static bool is_working(const struct thrum__search *search, uint32_t task)
 static bool has_working_taker(const struct thrum__search *search, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_READ) {
+	THRUM__ACTS_ON (model, object, edge, LOOK_BACK, THRUM__EDGE_READ) {
 		uint32_t task = thrum__why_actor(model, edge);
 
 		if (task != THRUM__NONE && thrum__analyse_task_is_pending(model, task) &&

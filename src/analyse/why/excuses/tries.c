@@ -11,7 +11,6 @@
 static bool is_try(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
 	if (thrum__analyse_task_is_object(model, task) ||
 		thrum__analyse_task_is_lane(model, task) ||
@@ -19,7 +18,7 @@ static bool is_try(const struct thrum__search *search, uint32_t task)
 		return false;
 	if (thrum__why_is_on_path(search, THRUM__TASK(model, task, creator)))
 		return true;
-	THRUM__EDGES_BACK (model, edge, prev_in, 16)
+	THRUM__EDGES_TO (model, task, edge, 16)
 		if (thrum__why_is_on_path(search, THRUM__EDGE(model, edge, from)))
 			return true;
 	return false;

@@ -22,7 +22,6 @@ int64_t thrum__why_last_turn(const struct thrum__model *model, uint32_t lane, ui
 bool thrum__why_has_turn(const struct thrum__model *model, uint32_t server, uint32_t object,
 	uint32_t waiter)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
 	uint32_t lane = thrum__why_last_lane(model, server), row;
 	int64_t since = THRUM__OPEN, turn;
 
@@ -33,7 +32,7 @@ bool thrum__why_has_turn(const struct thrum__model *model, uint32_t server, uint
 		!thrum__why_rests_for(model, row, THRUM__REASON_OUTSIDE_FOR_A_TIME))
 		return false;
 	turn = thrum__why_last_turn(model, lane, row);
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
@@ -49,12 +48,12 @@ bool thrum__why_has_turn(const struct thrum__model *model, uint32_t server, uint
 bool thrum__why_is_next(const struct thrum__search *search, uint32_t thread, uint32_t object)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, thread, edge_out), waits = 0;
+	uint32_t waits = 0;
 	bool is_told = false;
 
 	if (thrum__why_is_signaller(search, thread, object))
 		return false;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, thread, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		waits += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
@@ -65,8 +64,7 @@ bool thrum__why_is_next(const struct thrum__search *search, uint32_t thread, uin
 			break;
 	}
 	for (uint32_t i = 0; is_told && i < model->lane_count; i++) {
-		uint32_t other = thrum__why_heir_of(model,
-			thrum__why_task_of_lane(&model->lanes[i]));
+		uint32_t other = thrum__why_thread_of(model, &model->lanes[i]);
 
 		if (thrum__model_has_row(&model->tasks, other) && other != thread &&
 			thrum__why_is_alike(search, other, thread) &&
@@ -81,11 +79,11 @@ bool thrum__why_is_woken(const struct thrum__search *search, const struct thrum_
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
 		thrum__why_lock_of_condition(model, wait->on));
-	uint32_t woken = 0, edge = THRUM__TASK(model, wait->on, edge_in);
+	uint32_t woken = 0;
 
 	if (!thrum__analyse_task_is_object(model, wait->on) || (lock && lock->count > 0))
 		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, wait->on, edge, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (time < wait->since || model->end - time >= WAKE_MAX)

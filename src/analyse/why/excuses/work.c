@@ -38,9 +38,8 @@ bool thrum__why_is_at_work(const struct thrum__search *search, uint32_t task)
 bool thrum__why_is_answering(const struct thrum__search *search, uint32_t request)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, request, edge_out);
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, request, edge, LOOK_BACK) {
 		uint32_t task = thrum__why_heir_of(model, THRUM__EDGE(model, edge, to));
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK && task != THRUM__NONE &&

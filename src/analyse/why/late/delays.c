@@ -34,13 +34,8 @@ static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t
 /* The task that resolved this one; NONE if it isn't known or is forgotten. */
 static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
-			return thrum__why_known(model, THRUM__EDGE(model, edge, from));
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_RESOLVE)
+		return thrum__why_known(model, THRUM__EDGE(model, edge, from));
 	return THRUM__NONE;
 }
 
@@ -49,12 +44,9 @@ static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t 
 {
 	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, to) == to)
+	THRUM__EDGES_OF (model, edge, prev_out, LOOK_BACK, THRUM__EDGE_WAIT)
+		if (THRUM__EDGE(model, edge, to) == to)
 			return THRUM__EDGE(model, edge, time) <= before;
-		edge = THRUM__EDGE(model, edge, prev_out);
-	}
 	return false;
 }
 
@@ -448,14 +440,10 @@ static bool is_late_start(const struct thrum__search *search, const struct start
 /* A pending task that waits for this one; NONE if the latest edges show none. */
 static uint32_t waiter_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+	THRUM__ACTS_ON (model, task, edge, LOOK_BACK, THRUM__EDGE_WAIT) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
-			thrum__analyse_task_is_pending(model, from))
+		if (from != task && thrum__analyse_task_is_pending(model, from))
 			return from;
 	}
 	return THRUM__NONE;

@@ -138,9 +138,8 @@ static bool is_alone(const struct thrum__model *model, uint32_t lane)
 static bool is_awaited(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, task, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&

@@ -49,8 +49,7 @@ static bool is_put_off(const struct drain *drain, uint32_t server, int64_t asked
 
 	if (server == THRUM__NONE)
 		return false;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		uint32_t creator = THRUM__TASK(model, task, creator);
 
 		if (creator == server && THRUM__TASK(model, task, created) >= asked)
@@ -109,8 +108,7 @@ static bool find_victim(const struct drain *drain, struct victim *victim)
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
-		uint32_t task = thrum__why_heir_of(model,
-			thrum__why_task_of_lane(&model->lanes[i]));
+		uint32_t task = thrum__why_thread_of(model, &model->lanes[i]);
 
 		if (i == drain->lane || !thrum__analyse_task_is_pending(model, task) ||
 			thrum__analyse_waits_of(model, task, waits) != 1)
@@ -152,8 +150,7 @@ static bool is_under_way(const struct drain *drain)
 {
 	const struct thrum__model *model = drain->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	THRUM__EACH_TASK (model, task) {
 		int kind = THRUM__TASK(model, task, kind);
 
 		if (!thrum__analyse_task_is_pending(model, task))

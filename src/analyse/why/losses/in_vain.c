@@ -55,9 +55,9 @@ static void find_looks(struct vain *vain)
 static uint32_t count_signals(const struct thrum__model *model, uint32_t task, uint32_t condition,
 	int64_t since)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out), count = 0;
+	uint32_t count = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_out, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_OF (model, task, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		if (THRUM__EDGE(model, edge, time) < since || count == VAIN_MIN)
 			break;
 		count += THRUM__EDGE(model, edge, to) == condition;
@@ -87,10 +87,9 @@ static bool are_made_there(const struct thrum__model *model, uint32_t a, uint32_
 static bool find_like(const struct vain *vain, uint32_t *like)
 {
 	const struct thrum__model *model = vain->search->model;
-	uint32_t edge = THRUM__TASK(model, vain->on, edge_in);
 
 	*like = THRUM__NONE;
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, vain->on, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		uint32_t from = thrum__why_actor(model, edge);
 
 		if (THRUM__EDGE(model, edge, time) < vain->since)
@@ -198,9 +197,8 @@ void thrum__why_add_in_vain(const struct thrum__search *search)
 		thrum__why_is_polite(model) || search->gap >= 0 || model->is_cut ||
 		model->is_joined || model->damaged > 0)
 		return;
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		struct vain vain = {.search = search,
-			.task = thrum__why_task_of_lane(&model->lanes[i])};
+	THRUM__EACH_LANE (model, lane) {
+		struct vain vain = {.search = search, .task = thrum__why_task_of_lane(lane)};
 
 		if (thrum__analyse_task_is_pending(model, vain.task) && looks_in_vain(&vain)) {
 			tell(&vain);

@@ -5,9 +5,9 @@
 /* Whether each thread waits: nobody is at work. */
 static bool are_all_waiting(const struct thrum__model *model)
 {
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (thrum__analyse_task_is_pending(model, model->lanes[i].task) &&
-			model->lanes[i].suspended == THRUM__NONE)
+	THRUM__EACH_LANE (model, lane)
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			lane->suspended == THRUM__NONE)
 			return false;
 	return true;
 }

@@ -92,10 +92,9 @@ static void note_lock(struct places *places, struct seen *seen, int number, uint
 static void look_at(struct places *places, const struct thrum__model *model, uint32_t thread,
 	uint32_t lock)
 {
-	uint32_t edge = THRUM__TASK(model, thread, edge_out);
 	struct seen seen = {.waits = false};
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOCKS_BACK) {
+	THRUM__EDGES_FROM (model, thread, edge, LOCKS_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t to = THRUM__EDGE(model, edge, to);
 

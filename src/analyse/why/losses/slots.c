@@ -32,7 +32,7 @@ struct wait {
 static uint32_t lane_of_thread(const struct thrum__model *model, uint32_t task)
 {
 	for (uint32_t lane = 0; lane < model->lane_count; lane++)
-		if (thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane])) == task)
+		if (thrum__why_thread_of(model, &model->lanes[lane]) == task)
 			return lane;
 	return THRUM__NONE;
 }
@@ -89,7 +89,7 @@ static uint32_t loop_of_signals(const struct thrum__model *model, uint32_t on)
 static bool find_wait(const struct thrum__model *model, uint32_t lane, struct wait *wait)
 {
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-	uint32_t task = thrum__why_heir_of(model, thrum__why_task_of_lane(&model->lanes[lane]));
+	uint32_t task = thrum__why_thread_of(model, &model->lanes[lane]);
 	int kind;
 
 	if (!thrum__analyse_task_is_pending(model, task) ||
@@ -218,11 +218,10 @@ static bool try_question(const struct thrum__model *model, const struct wait *wa
  * the wake-up. One that takes something out takes the lock anew before it waits. */
 static bool is_counting(const struct thrum__model *model, const struct wait *wait)
 {
-	uint32_t edge = THRUM__TASK(model, wait->task, edge_out);
 	int place = 0;
 	unsigned times = 0, locks = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK) {
+	THRUM__EDGES_FROM (model, wait->task, edge, EDGES_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 
 		if (kind == THRUM__EDGE_UNLOCK)
@@ -246,9 +245,9 @@ static bool is_counting(const struct thrum__model *model, const struct wait *wai
 /* Whether a task signalled an object in its run at a time. */
 static bool signals_at(const struct thrum__model *model, uint32_t task, uint32_t on, int64_t time)
 {
-	uint32_t edge = THRUM__TASK(model, on, edge_in), found = THRUM__NONE;
+	uint32_t found = THRUM__NONE;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, SIGNALS_BACK) {
+	THRUM__EDGES_TO (model, on, edge, SIGNALS_BACK) {
 		if (THRUM__EDGE(model, edge, time) < time)
 			break;
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&

@@ -81,11 +81,10 @@ static bool find_left(struct loss *loss)
 static bool has_waited(const struct loss *loss, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = loss->model;
-	uint32_t edge = THRUM__TASK(model, thrum__why_task_of_lane(lane), edge_out);
 
 	if (THRUM__SUSPENSION(model, lane->suspended, start) <= loss->time)
 		return true;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, thrum__why_task_of_lane(lane), edge, LOOK_BACK) {
 		if (THRUM__EDGE(model, edge, time) <= loss->time)
 			return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_BLOCKED);
 		/* Another one may receive its message later. */

@@ -27,11 +27,8 @@
 /* The latest result that a task read before a time; NONE: it read none. */
 static uint32_t read_before(const struct thrum__model *model, uint32_t task, int64_t time)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, EDGES_BACK)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
-			THRUM__EDGE(model, edge, time) <= time)
+	THRUM__ACTS_OF (model, task, edge, EDGES_BACK, THRUM__EDGE_READ)
+		if (THRUM__EDGE(model, edge, time) <= time)
 			return thrum__why_known(model, THRUM__EDGE(model, edge, to));
 	return THRUM__NONE;
 }
@@ -90,8 +87,7 @@ static uint32_t other_way(struct thrum__likes *likes)
 		sources[count++] = source;
 		since = likes->all[i].until;
 	}
-	for (uint32_t at = thrum__analyse_next_task(model, 0); at < model->tasks.count;
-		at = thrum__analyse_next_task(model, at + 1)) {
+	THRUM__EACH_TASK (model, at) {
 		int state = THRUM__TASK(model, at, state);
 		uint32_t i = 0;
 

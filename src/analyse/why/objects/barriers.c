@@ -17,11 +17,10 @@ bool thrum__why_is_barrier(const struct thrum__model *model, uint32_t task)
 static unsigned last_round(const struct thrum__model *model, uint32_t barrier,
 	uint32_t parties[PARTIES], uint32_t here[PARTIES], unsigned *waiting)
 {
-	uint32_t edge = THRUM__TASK(model, barrier, edge_in);
 	unsigned count = 0;
 
 	*waiting = 0;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, barrier, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int kind = THRUM__EDGE(model, edge, kind);
 

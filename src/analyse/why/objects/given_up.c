@@ -44,10 +44,10 @@ static bool add_signals(const struct thrum__model *model, uint32_t task, uint32_
 static uint32_t given_up(const struct thrum__model *model, uint32_t condition, int64_t before,
 	int64_t *time)
 {
-	uint32_t edge = THRUM__TASK(model, condition, edge_in), read = THRUM__NONE;
+	uint32_t read = THRUM__NONE;
 
 	/* The one that is looked at goes on by `read`, and nobody has signalled since its wait began. */
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, condition, edge, LOOK_BACK) {
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_READ:
 			if (read == THRUM__NONE && THRUM__EDGE(model, edge, time) < before)

@@ -93,9 +93,9 @@ static bool are_holders_over(const struct thrum__model *model,
 /* Whether each of the latest releases of a lock was made by a task that went on, and is no thread. */
 static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
+	uint32_t releases = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_UNLOCK) {
+	THRUM__ACTS_ON (model, lock, edge, LOOK_BACK, THRUM__EDGE_UNLOCK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (!thrum__model_has_row(&model->tasks, from) ||

@@ -73,10 +73,9 @@ static uint32_t last_leaver(const struct thrum__model *model, const struct worke
 /* Whether a task that went on by an edge waited for something else before it ended: it had a job. */
 static bool had_job(const struct thrum__model *model, uint32_t task, uint32_t read)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
 	bool waited = false;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (edge == read)

@@ -87,8 +87,8 @@ struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *se
 /* Whether a task's thread blocks while the task waits. */
 static bool is_blocking(const struct thrum__model *model, uint32_t task)
 {
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (model->lanes[i].running == task)
+	THRUM__EACH_LANE (model, lane)
+		if (lane->running == task)
 			return true;
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
 		thrum__analyse_task_is_lane(model, task);
@@ -127,13 +127,13 @@ void thrum__why_add_missed(struct thrum__finding *finding, const struct thrum__m
 bool thrum__why_add_uncounted(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_link *link)
 {
-	uint32_t condition = link->wait.on, edge = THRUM__TASK(model, condition, edge_in);
+	uint32_t condition = link->wait.on;
 	uint32_t first = THRUM__NONE, count = 0;
 	bool is_heard = false;
 
 	if (THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION || model->is_mirage)
 		return false;
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, condition, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t waiters, time = THRUM__EDGE(model, edge, time);
 
 		waiters = thrum__model_waiters(model, edge);

@@ -43,7 +43,7 @@ static bool is_same_wait(const struct thrum__model *model, uint32_t a, uint32_t 
 
 bool thrum__why_is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in), maker = THRUM__NONE;
+	uint32_t maker = THRUM__NONE;
 	int kind = THRUM__TASK(model, object, kind), by_maker = THRUM__EDGE_WAIT;
 
 	if (kind != THRUM_KIND_MAILBOX && kind != THRUM_KIND_STREAM)
@@ -51,7 +51,7 @@ bool thrum__why_is_writer(const struct thrum__model *model, uint32_t object, uin
 	if (thrum__model_has_row(&model->tasks, task) &&
 		THRUM__TASK(model, task, kind) == THRUM_KIND_WAIT)
 		maker = thrum__why_heir_of(model, THRUM__TASK(model, task, creator));
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (from == THRUM__NONE || THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
@@ -191,9 +191,9 @@ unsigned thrum__why_able_servers(const struct thrum__search *search, uint32_t ob
 
 uint32_t thrum__why_waits_on(const struct thrum__model *model, uint32_t task, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in), count = 0;
+	uint32_t count = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -228,10 +228,10 @@ int64_t thrum__why_waits_since(const struct thrum__model *model, const struct th
 
 bool thrum__why_is_held_long(const struct thrum__model *model, uint32_t lock)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in), held = 0;
+	uint32_t held = 0;
 	int64_t longest = 0, now = -1, until = -1;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, lock, edge, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		switch (THRUM__EDGE(model, edge, kind)) {

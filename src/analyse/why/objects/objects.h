@@ -3,19 +3,6 @@
  * Tells who should have served an object: signalled a condition, released a lock, put into a mailbox, come to
  * a barrier. For the leaf of a path (stuck/), and for blame/.
  *
- *	objects.c   tells who serves a condition, mailbox, stream or lock
- *	holders.c   tells who holds the locks on the way, or may hold them
- *	withheld.c  tells whether a lock's holder does something else
- *	missed.c    finds signals that came before the wait for them, or counted no waiter
- *	wakes.c     tells whether a signal woke too few, or the wrong one
- *	merged.c    tells which wake-ups became one
- *	skipped.c   tells which thread left a signal out once
- *	barriers.c  tells who is missing at a barrier
- *	rounds.c    tells who didn't serve an object this time, as all others did
- *	takers.c    tells who took the lock of a condition that nobody signals
- *	leavers.c   tells which worker left its queue
- *	deserters.c tells who ended without serving an object, as its like did
- *
  * Private to analyse/why.
  */
 #ifndef ANALYSE_WHY_OBJECTS_H

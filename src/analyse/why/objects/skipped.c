@@ -73,9 +73,7 @@ static void note_signal(struct rounds *rounds, uint32_t condition)
 
 static void look_at(struct rounds *rounds, const struct thrum__model *model, uint32_t thread)
 {
-	uint32_t edge = THRUM__TASK(model, thread, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, thread, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
@@ -90,11 +88,9 @@ static void look_at(struct rounds *rounds, const struct thrum__model *model, uin
 static bool leads_to(const struct thrum__model *model, uint32_t condition, uint32_t leaf,
 	const struct thrum__why_servers *servers)
 {
-	uint32_t edge = THRUM__TASK(model, condition, edge_in);
-
 	if (condition == leaf)
 		return true;
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_READ)
+	THRUM__ACTS_ON (model, condition, edge, LOOK_BACK, THRUM__EDGE_READ)
 		if (thrum__why_is_server(servers, THRUM__EDGE(model, edge, from)))
 			return true;
 	return false;

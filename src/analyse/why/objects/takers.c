@@ -33,9 +33,8 @@ static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
 bool thrum__why_is_signaller(const struct thrum__search *search, uint32_t task, uint32_t condition)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	THRUM__EDGES_OF (model, edge, prev_out, LOOK_BACK, THRUM__EDGE_SIGNAL)
+	THRUM__ACTS_OF (model, task, edge, LOOK_BACK, THRUM__EDGE_SIGNAL)
 		if (thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
 			thrum__why_is_alike(search, condition, THRUM__EDGE(model, edge, to)))
 			return true;
@@ -228,10 +227,10 @@ static bool is_for_condition(const struct thrum__model *model, uint32_t edge, in
 static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t condition)
 {
 	uint32_t task = THRUM__EDGE(model, taken, from), lock = THRUM__EDGE(model, taken, to);
-	uint32_t edge = THRUM__TASK(model, task, edge_out), after = THRUM__NONE;
+	uint32_t after = THRUM__NONE;
 	bool is_used = false;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		int kind = THRUM__EDGE(model, edge, kind);
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
@@ -254,11 +253,10 @@ static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t c
 /* Whether a task signalled but other conditions while it had a lock that it took by this edge. */
 static bool signals_others(const struct thrum__model *model, uint32_t taken, uint32_t condition)
 {
-	uint32_t edge = THRUM__TASK(model, THRUM__EDGE(model, taken, from), edge_out);
 	uint32_t lock = THRUM__EDGE(model, taken, to);
 	bool signals = false;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, THRUM__EDGE(model, taken, from), edge, LOOK_BACK) {
 		if (edge == taken)
 			return signals;
 		if (THRUM__EDGE(model, edge, to) == lock)

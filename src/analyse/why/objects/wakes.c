@@ -128,9 +128,9 @@ static bool do_all_wait(const struct thrum__search *search, uint32_t served, uin
 /* Whether tasks that were woken by a condition went back to wait at once, as a rule. */
 static bool is_usual(const struct thrum__model *model, uint32_t condition)
 {
-	uint32_t edge = THRUM__TASK(model, condition, edge_in), count = 0;
+	uint32_t count = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
+	THRUM__ACTS_ON (model, condition, edge, LOOK_BACK, THRUM__EDGE_WAIT) {
 		uint32_t before = thrum__why_act_before(model, edge);
 
 		count += thrum__model_has_row(&model->edges, before) &&
@@ -146,12 +146,11 @@ bool thrum__why_unheard_call(const struct thrum__search *search, const struct th
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in);
 
 	if (!last || last->is_served ||
 		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION)
 		return false;
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_WAIT) {
+	THRUM__ACTS_ON (model, path->leaf, edge, LOOK_BACK, THRUM__EDGE_WAIT) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (thrum__analyse_task_is_pending(model, from) &&

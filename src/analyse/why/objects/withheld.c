@@ -15,10 +15,10 @@
  * before. */
 static bool is_release_overdue(const struct thrum__model *model, uint32_t lock)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
+	uint32_t releases = 0;
 	int64_t longest = 0, next = -1, latest = -1;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, lock, edge, LOOK_BACK) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 		int kind = THRUM__EDGE(model, edge, kind);
 
@@ -38,9 +38,9 @@ static bool is_release_overdue(const struct thrum__model *model, uint32_t lock)
 static uint32_t rounds_since(const struct thrum__model *model, uint32_t task, uint32_t first,
 	int place)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out), rounds = 0;
+	uint32_t rounds = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		if (edge == first || rounds == TIMERS_MIN)
 			break;
 		rounds += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&

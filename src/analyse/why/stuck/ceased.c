@@ -80,11 +80,11 @@ bool thrum__why_have_ceased(struct thrum__search *search, const struct thrum__wh
 /* Whether a task served an object again and again, but not in its last turn, nor for far longer than ever. */
 static bool left_it_out(const struct thrum__model *model, uint32_t server, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in), run = THRUM__TASK(model, server, run);
+	uint32_t run = THRUM__TASK(model, server, run);
 	uint32_t served = 0;
 	int64_t next = model->end, age = 0, longest = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, object, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (served++ == 0)

@@ -44,13 +44,10 @@ static uint32_t next_child(struct thrum__search *search, uint32_t task, uint32_t
 /* Whether a task says that it waits for its child, or the child outlived it. */
 static bool is_told_or_left(const struct thrum__model *model, uint32_t task, uint32_t child)
 {
-	uint32_t edge = THRUM__TASK(model, child, edge_in);
-
 	if (THRUM__TASK(model, child, end) > THRUM__TASK(model, task, end))
 		return true;
-	THRUM__EDGES_BACK (model, edge, prev_in, LIKE_MOST)
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
-			return true;
+	THRUM__ACTS_ON (model, child, edge, LIKE_MOST, THRUM__EDGE_WAIT)
+		return true;
 	return false;
 }
 

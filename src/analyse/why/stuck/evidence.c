@@ -17,15 +17,8 @@
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
 #define LONGER 20        /* so many times as long as ever before, a task waits too long */
 #define RARE 8           /* of so many peers that ended, one may be old */
-#define AGAIN 3 /* waits for the same object that show a worker which takes job after job */
-#define WAIT_MIN 50000000 /* ns; shorter waits are never suspicious */
 #define SIBLINGS_MIN 2
 #define LOOK_BACK 1024
-
-static int stronger(int a, int b)
-{
-	return a > b ? a : b;
-}
 
 /* ---- Peers --------------------------------------------------------------------------------- */
 
@@ -115,12 +108,12 @@ int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
  * have ended long ago, after a short life. */
 static int sibling_evidence(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out), ended = 0;
+	uint32_t ended = 0;
 	int64_t longest = 0, first = THRUM__OPEN;
 
 	if (thrum__analyse_task_is_choice(model, task))
 		return THRUM__EVIDENCE_NONE;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int64_t life;
 
@@ -150,12 +143,12 @@ static int sibling_evidence(const struct thrum__model *model, uint32_t task)
 static bool is_overtaken_sibling(const struct thrum__search *search, uint32_t join, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, join, edge_out), later = 0;
+	uint32_t later = 0;
 
 	if (THRUM__TASK(model, join, kind) != THRUM_KIND_JOIN ||
 		thrum__analyse_graph_waits(&search->graph, join).count != 1)
 		return false;
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, join, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		later += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -196,242 +189,6 @@ bool thrum__why_is_overtaken(const struct thrum__search *search, const struct th
 			return true;
 	}
 	return is_overtaken_peer(search, path->leaf);
-}
-
-/* ---- Objects ------------------------------------------------------------------------------- */
-
-/* Whether a task waits for an object once more, as it often did: a worker without a job. */
-static bool is_idle_worker(const struct thrum__search *search, const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-
-	return last && thrum__analyse_task_is_object(model, path->leaf) &&
-		!thrum__why_is_lock(search, path->leaf) &&
-		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
-}
-
-/* When the last of those ended that served an object. */
-static int64_t last_end_of(const struct thrum__model *model,
-	const struct thrum__why_servers *servers)
-{
-	int64_t last = -1;
-
-	for (unsigned i = 0; i < servers->count; i++)
-		if (THRUM__TASK(model, servers->task[i], end) > last)
-			last = THRUM__TASK(model, servers->task[i], end);
-	return last;
-}
-
-/* Whether a task waits for an object since before the last of those ended that served it, and of their like
- * one or more ended without doing so. */
-static bool is_deserted(struct thrum__search *search, const struct thrum__why_path *path,
-	const struct thrum__why_servers *servers)
-{
-	struct thrum__why_deserters found = thrum__why_deserters_of(search, path->leaf, servers);
-
-	return found.count > 0 && thrum__why_path_last(path)->wait.since < found.last &&
-		search->model->end - found.last >= WAIT_MIN;
-}
-
-/* Whether some of those that served an object have peers that ended, too: such tasks follow one another. Or
- * they did so before a wait began, and have peers that may do it next. */
-static bool are_replaced(const struct thrum__search *search,
-	const struct thrum__why_servers *servers, int64_t since)
-{
-	for (unsigned i = 0; i < servers->count; i++) {
-		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
-			servers->task[i]);
-
-		if (peer &&
-			(peer->ended > 1 ||
-				(peer->pending > 0 &&
-					THRUM__EDGE(search->model, servers->edge[i], time) <
-						since)))
-			return true;
-	}
-	return false;
-}
-
-/* Whether all that could serve an object wait for it themselves. */
-static bool serves_itself(const struct thrum__search *search, uint32_t object,
-	const struct thrum__why_servers *servers)
-{
-	unsigned first;
-
-	return servers->is_whole && servers->pending > 0 &&
-		thrum__why_able_servers(search, object, servers, &first) == 0;
-}
-
-/* The evidence that nobody serves an object any more: all that ever did have ended, and each of
- * them was the only one of its sort. Tasks that signal once and end are followed by others. */
-static int object_evidence(struct thrum__search *search, const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	struct thrum__why_servers servers;
-	struct thrum__why_unreplied unreplied;
-	struct thrum__why_wake wake;
-	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
-	bool is_awaited = path->length > 1;
-
-	for (unsigned i = 0; i < missing; i++)
-		if (!thrum__analyse_task_is_pending(model, absent[i]))
-			return THRUM__EVIDENCE_STRONG;
-	if (thrum__why_voice_for(model, path) != THRUM__NONE)
-		return THRUM__EVIDENCE_WEAK;
-	thrum__why_servers_of(model, path->leaf, last->task, &servers);
-	if (serves_itself(search, path->leaf, &servers)) {
-		if (search->is_dead)
-			return THRUM__EVIDENCE_STRONG;
-		/* Others do nothing for them but look how things stand. */
-		if (servers.pending > 1 && !is_idle_worker(search, path) &&
-			thrum__why_all_look(search, last->task, last->wait.since))
-			return THRUM__EVIDENCE_WEAK;
-	}
-	/* Others do nothing for them but look how things stand. */
-	if ((thrum__why_unheard_call(search, path, &wake) &&
-		    thrum__why_all_look(search, last->task, last->wait.since)) ||
-		thrum__why_lacks_room(search, path, &servers) ||
-		thrum__why_is_at_standstill(search, last) ||
-		thrum__why_own_turn(search, path) != THRUM__NONE ||
-		thrum__why_not_again(search, last, &servers).kind >= 0 ||
-		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||
-		thrum__why_no_pair_reply(search, last, &unreplied))
-		return THRUM__EVIDENCE_WEAK;
-	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
-		return THRUM__EVIDENCE_NONE;
-	if (is_deserted(search, path, &servers) || thrum__why_have_ceased(search, path, &servers) ||
-		thrum__why_breaks_off(search, path, &servers))
-		return THRUM__EVIDENCE_WEAK;
-	/* The program exits as soon as its last server has ended: the waiter was needed till then. */
-	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
-		thrum__why_is_recent(model, last_end_of(model, &servers)))
-		return THRUM__EVIDENCE_NONE;
-	if (!search->is_dead && are_replaced(search, &servers, last->wait.since))
-		return THRUM__EVIDENCE_NONE;
-	/* A worker without a job hangs since others do, once those that gave it jobs are done. */
-	if (search->is_dead && is_idle_worker(search, path) && !is_awaited)
-		return THRUM__EVIDENCE_WEAK;
-	if (is_awaited || search->is_dead)
-		return THRUM__EVIDENCE_STRONG;
-	return thrum__why_waits_on(model, last->task, path->leaf) < AGAIN ? THRUM__EVIDENCE_WEAK
-									  : THRUM__EVIDENCE_NONE;
-}
-
-/* ---- Locks --------------------------------------------------------------------------------- */
-
-/* Whether a semaphore was neither taken nor released ever since, and nobody waits for the task that waits
- * for it: it tells the task when there is something to do, and nothing was. */
-static bool is_idle_semaphore(const struct thrum__model *model, const struct thrum__why_path *path,
-	const struct thrum__analyse_lock *lock)
-{
-	return path->length == 1 && THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE &&
-		lock->count == 0 && lock->last < 0 && lock->released == 0 && lock->strange == 0 &&
-		!lock->is_cut;
-}
-
-/* Whether nobody has a permit of a semaphore, and some who had none posted it: it counts events. */
-static bool is_counter(const struct thrum__model *model, const struct thrum__analyse_lock *lock)
-{
-	return THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE && lock->count == 0 &&
-		lock->strange > 0;
-}
-
-/* Whether a thread's loop began to wait for work between two times. */
-static bool has_waited_for_work(const struct thrum__model *model, uint32_t lane, int64_t from,
-	int64_t to)
-{
-	uint32_t row = model->suspensions.count;
-
-	while (row-- > model->suspensions.first && thrum__model_has_row(&model->suspensions, row) &&
-		THRUM__SUSPENSION(model, row, start) > from)
-		if (THRUM__SUSPENSION(model, row, lane) == lane &&
-			THRUM__SUSPENSION(model, row, start) < to &&
-			thrum__why_rests_for(model, row, THRUM__REASON_WORK))
-			return true;
-	return false;
-}
-
-/* Whether a lock lets another thread rest until there is work: its holder keeps it while its loop waits for
- * work, as it did before, and then released it. */
-static bool is_gate(const struct thrum__model *model, const struct thrum__analyse_lock *lock)
-{
-	uint32_t holder = lock->holds[0].task, edge = THRUM__TASK(model, lock->task, edge_in);
-	int64_t until = THRUM__OPEN;
-
-	if (!thrum__model_has_row(&model->tasks, holder))
-		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
-		int64_t time = THRUM__EDGE(model, edge, time);
-
-		if (THRUM__EDGE(model, edge, from) != holder)
-			continue;
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK) {
-			until = time;
-		} else if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK) {
-			bool is_now = until == THRUM__OPEN,
-			     has_waited = has_waited_for_work(model,
-				     THRUM__TASK(model, holder, lane), time, until);
-
-			if (is_now != has_waited)
-				return has_waited;
-		}
-	}
-	return false;
-}
-
-/* Whether one of those who hold a lock goes on by itself: it sleeps until a time that is still to come,
- * or it waits for the outside's next event. */
-static bool may_be_released(const struct thrum__search *search,
-	const struct thrum__analyse_lock *lock)
-{
-	const struct thrum__model *model = search->model;
-
-	for (uint32_t i = 0; i < lock->count; i++) {
-		uint32_t task = lock->holds[i].task;
-		struct thrum__analyse_waits waits;
-
-		if (!thrum__analyse_task_is_pending(model, task))
-			continue;
-		waits = thrum__analyse_graph_waits(&search->graph, task);
-		if (waits.count > 0 && thrum__why_is_in_call(model, waits.waits[0].on) &&
-			(THRUM__TASK(model, waits.waits[0].on, kind) != THRUM_KIND_TIMER ||
-				thrum__why_due_of(model, waits.waits[0].on) >= model->end))
-			return true;
-	}
-	return false;
-}
-
-/* The evidence that a lock on the path is never released. */
-static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	int evidence = THRUM__EVIDENCE_NONE;
-
-	for (uint32_t i = 0; i < path->length; i++) {
-		const struct thrum__analyse_wait *wait = &path->links[i].wait;
-		const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
-			wait->on);
-
-		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
-			(lock->count == 0 && model->end - lock->last < WAIT_MIN) ||
-			is_idle_semaphore(model, path, lock) || is_counter(model, lock) ||
-			(wait->next == THRUM__NONE && may_be_released(search, lock)) ||
-			(i + 1 < path->length && !thrum__why_is_lock(search, wait->on)))
-			continue;
-		if (wait->next == THRUM__NONE)
-			/* Held by a task that has ended, or free for long. */
-			evidence = stronger(evidence,
-				thrum__analyse_lock_lost(model, lock) && lock->strange == 0
-					? THRUM__EVIDENCE_STRONG
-					: THRUM__EVIDENCE_WEAK);
-		else if (lock->count == 1 && thrum__why_is_held_long(model, wait->on) &&
-			!is_gate(model, lock))
-			evidence = THRUM__EVIDENCE_STRONG;
-	}
-	return evidence;
 }
 
 /* ---- The path ------------------------------------------------------------------------------ */
@@ -480,9 +237,9 @@ static int path_peer_evidence(const struct thrum__search *search,
  * longer. */
 static uint32_t count_served(const struct thrum__model *model, uint32_t server, int64_t *longest)
 {
-	uint32_t edge = THRUM__TASK(model, server, edge_in), count = 0;
+	uint32_t count = 0;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, server, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int64_t took;
 
@@ -512,7 +269,7 @@ static bool is_idle_pool(const struct thrum__search *search, const struct thrum_
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
-	if (!last[-1].is_served || !is_idle_worker(search, path))
+	if (!last[-1].is_served || !thrum__why_is_idle_worker(search, path))
 		return false;
 	THRUM__WHY_EACH (search, task, THRUM__SORT_ACTED) {
 		struct thrum__analyse_waits waits;
@@ -587,7 +344,7 @@ static bool is_bound(const struct thrum__search *search, const struct thrum__why
 	const struct thrum__model *model = search->model;
 
 	return path->length > 0 && !thrum__why_ends_by_itself(model, path->leaf) &&
-		!(is_idle_worker(search, path) && path->length == 1 &&
+		!(thrum__why_is_idle_worker(search, path) && path->length == 1 &&
 			!(search->is_dead && is_first_thread(model, path->links[0].task)));
 }
 
@@ -637,7 +394,8 @@ static bool is_silent(const struct thrum__search *search, const struct thrum__wh
 		path->leaf);
 
 	return search->is_silent && !thrum__analyse_task_is_object(search->model, path->leaf) &&
-		!may_last(search->model, path) && !(lock && may_be_released(search, lock));
+		!may_last(search->model, path) &&
+		!(lock && thrum__why_may_be_released(search, lock));
 }
 
 /* The evidence of the locks, tasks and objects of a path. */
@@ -647,23 +405,24 @@ static int waits_evidence(struct thrum__search *search, const struct thrum__why_
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	bool is_outside = thrum__why_ends_by_itself(model, path->leaf);
-	int evidence = lock_evidence(search, path);
+	int evidence = thrum__why_lock_evidence(search, path);
 
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
 			(last && thrum__why_is_inbound(model, last->task))))
 		return evidence;
-	evidence = stronger(evidence, path_peer_evidence(search, path, subject));
+	evidence = thrum__why_stronger(evidence, path_peer_evidence(search, path, subject));
 	for (uint32_t i = 0; i < path->length && !is_outside; i++)
-		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
+		evidence = thrum__why_stronger(evidence,
+			sibling_evidence(model, path->links[i].task));
 	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
 		!thrum__why_is_lock(search, path->leaf))
-		evidence = stronger(evidence, object_evidence(search, path));
+		evidence = thrum__why_stronger(evidence, thrum__why_object_evidence(search, path));
 	if (last && thrum__why_expects_more(model, last))
-		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+		evidence = thrum__why_stronger(evidence, THRUM__EVIDENCE_WEAK);
 	if (is_bound(search, path) &&
 		(has_lost_signal(search, path) || is_silent(search, path) || search->is_dead))
-		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+		evidence = thrum__why_stronger(evidence, THRUM__EVIDENCE_WEAK);
 	return evidence;
 }
 
@@ -681,7 +440,7 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 		return THRUM__EVIDENCE_WEAK;
 	if (search->is_deadlocked && is_bound(search, path))
 		return THRUM__EVIDENCE_STRONG;
-	if (model->end - since < WAIT_MIN)
+	if (model->end - since < THRUM__WHY_WAIT_MIN)
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
 		return path->is_closed ? THRUM__EVIDENCE_WEAK : THRUM__EVIDENCE_STRONG;

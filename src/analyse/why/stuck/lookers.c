@@ -66,7 +66,7 @@ static bool only_looks(struct thrum__search *search, const struct thrum__lane *l
 	bool acts)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+	uint32_t thread = thrum__why_thread_of(model, lane);
 
 	return thrum__analyse_task_is_pending(model, thread) &&
 		thrum__why_rests_for(model, thrum__why_resting(model, lane),
@@ -121,7 +121,7 @@ int thrum__why_beside(struct thrum__search *search, uint32_t task)
 		return found;
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
-		uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+		uint32_t thread = thrum__why_thread_of(model, lane);
 
 		if (i == own || lane->process != model->lanes[own].process ||
 			!thrum__analyse_task_is_pending(model, thread) ||
@@ -157,9 +157,9 @@ static bool is_loop_at_rest(const struct thrum__model *model, const struct thrum
  * one that waits longer each time has not come round. */
 static bool are_rounds_alike(const struct thrum__model *model, uint32_t thread)
 {
-	uint32_t edge = THRUM__TASK(model, thread, edge_out), first = THRUM__NONE, turns = 0;
+	uint32_t first = THRUM__NONE, turns = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_out, UINT32_MAX, THRUM__EDGE_WAIT) {
+	THRUM__ACTS_OF (model, thread, edge, UINT32_MAX, THRUM__EDGE_WAIT) {
 		uint32_t on = THRUM__EDGE(model, edge, to);
 
 		if (turns++ == TURNS_MIN)
@@ -178,8 +178,7 @@ static bool comes_round(struct thrum__search *search, const struct thrum__lane *
 	bool acts)
 {
 	return search->model->end - since >= LONG && only_looks(search, lane, since, acts) &&
-		are_rounds_alike(search->model,
-			thrum__why_heir_of(search->model, thrum__why_task_of_lane(lane)));
+		are_rounds_alike(search->model, thrum__why_thread_of(search->model, lane));
 }
 
 bool thrum__why_ticks(struct thrum__search *search, const struct thrum__lane *lane, int64_t since)

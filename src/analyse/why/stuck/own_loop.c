@@ -81,9 +81,9 @@ static bool is_quiet(const struct thrum__model *model, uint32_t object, int64_t 
 static bool is_left_to(const struct thrum__model *model, uint32_t object, uint32_t ready,
 	int64_t since)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in), signals = 0;
+	uint32_t signals = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, EDGES_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, object, edge, EDGES_BACK, THRUM__EDGE_SIGNAL) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, time) > since ||
@@ -159,11 +159,9 @@ uint32_t thrum__why_own_turn(struct thrum__search *search, const struct thrum__w
 static uint32_t waits_within(const struct thrum__model *model, uint32_t outer, uint32_t callback,
 	const struct thrum__analyse_wait *wait)
 {
-	uint32_t edge = THRUM__TASK(model, wait->on, edge_in);
-
 	if (THRUM__TASK(model, wait->on, kind) != THRUM_KIND_HANDLE)
 		return THRUM__NONE;
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
+	THRUM__EDGES_TO (model, wait->on, edge, EDGES_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != outer &&
@@ -179,11 +177,9 @@ static uint32_t waits_within(const struct thrum__model *model, uint32_t outer, u
 static bool add_covering(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {
-	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in);
-
 	if (!thrum__why_covers_loop(model, path->leaf))
 		return false;
-	THRUM__EDGES_BACK (model, edge, prev_in, EDGES_BACK) {
+	THRUM__EDGES_TO (model, path->leaf, edge, EDGES_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&

@@ -580,3 +580,12 @@ void thrum__why_path_settle(struct thrum__search *search, const struct thrum__wh
 			thrum__why_mark(search, path->links[i].wait.on, THRUM__MARK_BEHIND);
 	}
 }
+
+void thrum__why_path_cut(struct thrum__search *search, struct thrum__why_path *path,
+	uint32_t length)
+{
+	*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+	while (--path->length > length)
+		*thrum__cause(search, path->links[path->length].task) = THRUM__CAUSE_HEALTHY;
+	path->leaf = path->links[length].task;
+}

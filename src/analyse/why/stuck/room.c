@@ -60,7 +60,6 @@ bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t
 	const struct thrum__why_servers *servers, uint32_t needed)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, waiter, edge_out);
 	int64_t put, taken;
 	bool has_waited = false, has_put = false;
 
@@ -68,7 +67,7 @@ bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t
 		count_signals(search, needed, BY_ONE, waiter, &put) < NEEDED_MIN)
 		return false;
 	(void)count_signals(search, room, BY_OTHERS, waiter, &taken);
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, waiter, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 		int kind = THRUM__EDGE(model, edge, kind);
 
@@ -91,9 +90,7 @@ bool thrum__why_wants_room(struct thrum__search *search, uint32_t room, uint32_t
 /* The other condition that a task signalled last; NONE: there is none. */
 static uint32_t other_of(const struct thrum__model *model, uint32_t task, uint32_t condition)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL && to != condition &&

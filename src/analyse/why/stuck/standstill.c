@@ -12,9 +12,7 @@
 static int64_t last_taken(const struct thrum__model *model, uint32_t thread, uint32_t lock,
 	int64_t since)
 {
-	uint32_t edge = THRUM__TASK(model, thread, edge_out);
-
-	THRUM__EDGES_OF (model, edge, prev_out, LOOK_BACK, THRUM__EDGE_LOCK) {
+	THRUM__ACTS_OF (model, thread, edge, LOOK_BACK, THRUM__EDGE_LOCK) {
 		if (THRUM__EDGE(model, edge, time) < since)
 			return -1;
 		if (THRUM__EDGE(model, edge, to) == lock)
@@ -91,7 +89,7 @@ bool thrum__why_is_at_standstill(struct thrum__search *search, const struct thru
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < model->lane_count; i++) {
 			const struct thrum__lane *lane = &model->lanes[i];
-			uint32_t thread = thrum__why_heir_of(model, thrum__why_task_of_lane(lane));
+			uint32_t thread = thrum__why_thread_of(model, lane);
 			bool is_blocked = thrum__why_is_lane_stuck(search, lane);
 
 			if (i == own || lane->process != model->lanes[own].process ||

@@ -84,9 +84,7 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 	bool has_pool = false, is_over = false;
 
 	*is_alive = *is_blocked = false;
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
+	THRUM__EACH_LANE (model, lane) {
 		if ((process != THRUM__NONE && lane->process != process) ||
 			!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
@@ -108,9 +106,7 @@ void thrum__why_look_at_lanes(struct thrum__search *search)
 	const struct thrum__model *model = search->model;
 	bool is_resting = true, is_alive, is_blocked;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
+	THRUM__EACH_LANE (model, lane) {
 		if (!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
 		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
@@ -162,14 +158,11 @@ static bool is_all_dead(const struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		const struct thrum__lane *lane = &model->lanes[i];
-
+	THRUM__EACH_LANE (model, lane)
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
 			!thrum__why_has_ended(model, lane) &&
 			!thrum__why_is_lane_stuck(search, lane))
 			return false;
-	}
 	return true;
 }
 

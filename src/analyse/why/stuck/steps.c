@@ -372,9 +372,7 @@ void thrum__why_tell_victim(struct thrum__finding *finding, const struct thrum__
 static bool add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
 	uint32_t task, uint32_t was, unsigned depth)
 {
-	uint32_t edge = THRUM__TASK(model, was, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, was, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 		int kind = THRUM__EDGE(model, edge, kind);
 

@@ -4,21 +4,6 @@
  * has waited for suspiciously long, a path is followed along waits to its leaf: a task that waits
  * for nothing. The leaf decides whether there is a finding, and of which class.
  *
- *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
- *	state.c     tells whether anything can still happen in the program, or in one of its processes
- *	path.c      follows the waits
- *	successor.c tells who is to serve an object that nobody has served so far
- *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
- *	ceased.c    tells whether those that served the leaf come no more
- *	children.c  tells for which of its children a task waits
- *	room.c      tells whether tasks wait for room in a queue
- *	own_loop.c  tells whether a callback waits for what its own loop is to run
- *	lookers.c   tells whether all threads wait, or only look now and then
- *	standstill.c tells whether those who were given work are done, and the giver isn't told
- *	silence.c   tells whether the program fell silent before it was killed
- *	ticking.c   tells whether nothing but timers goes on in it
- *	steps.c     tells the path as steps of a finding
- *
  * excuses/ tells whether the leaf may still come, blame/ who should have ended it, and unusual/ what else
  * happened meanwhile. Private to analyse/why.
  */
@@ -60,6 +45,19 @@ void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path
  * overwritten, or the table of live tasks had no room for it (steps.c). */
 bool thrum__why_is_leaf_gone(const struct thrum__model *, const struct thrum__why_path *);
 
+/* Cuts a path, so that it has so many links: the task of the next one becomes the leaf. The tasks behind
+ * it need no finding. */
+void thrum__why_path_cut(struct thrum__search *, struct thrum__why_path *, uint32_t length);
+
+/* ---- The judgement (judge.c) ------------------------------------------------------------------- */
+
+/* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets *subject to
+ * the task that the finding is about, and path->unjudged. May cut the path. */
+int thrum__why_judge(struct thrum__search *, struct thrum__why_path *, uint32_t *subject);
+
+/* Whether a task may just be under way, as its peers tell. */
+bool thrum__why_is_young(const struct thrum__search *, uint32_t task);
+
 /* ---- Children (children.c) ------------------------------------------------------------------- */
 
 /* The pending child of a task that says of no wait for it, if such children of others like it always ended
@@ -91,6 +89,14 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
  * *subject to the task that the evidence is about. */
 int thrum__why_evidence(struct thrum__search *, const struct thrum__why_path *, uint32_t *subject);
 
+/* The shortest wait that is suspicious, in ns. */
+#define THRUM__WHY_WAIT_MIN 50000000
+
+static inline int thrum__why_stronger(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 /* Whether the last task of a path waits far longer than it ever waited for the like, and others wait
  * behind it for what it serves. */
 bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum__why_path *);
@@ -98,6 +104,22 @@ bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum
 /* Whether tasks that began later than one of the path's have ended before it, so that it hangs
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Objects and locks (unserved.c) ------------------------------------------------------------ */
+
+/* The evidence that nobody serves the path's leaf, an object, any more: all that ever did have ended, and
+ * each of them was the only one of its sort. Tasks that signal once and end are followed by others. */
+int thrum__why_object_evidence(struct thrum__search *, const struct thrum__why_path *);
+
+/* Whether the path's last task waits for an object once more, as it often did: a worker without a job. */
+bool thrum__why_is_idle_worker(const struct thrum__search *, const struct thrum__why_path *);
+
+/* The evidence that a lock on the path is never released. */
+int thrum__why_lock_evidence(const struct thrum__search *, const struct thrum__why_path *);
+
+/* Whether one of those who hold a lock goes on by itself: it sleeps until a time that is still to come, or it
+ * waits for the outside's next event. */
+bool thrum__why_may_be_released(const struct thrum__search *, const struct thrum__analyse_lock *);
 
 /* ---- Servers that come no more (ceased.c) ------------------------------------------------------ */
 

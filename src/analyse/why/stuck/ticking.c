@@ -95,9 +95,7 @@ static bool rests_since(const struct thrum__model *model, uint32_t timer, int64_
 /* When the main loop around this one was told to end; THRUM__OPEN: it wasn't. */
 static int64_t outer_end(const struct thrum__model *model, uint32_t loop)
 {
-	uint32_t edge = THRUM__TASK(model, loop, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, loop, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -189,10 +187,10 @@ bool thrum__why_only_ticks(const struct thrum__model *model, int64_t since)
 uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condition)
 {
 	static const char *const own[] = {"async "};
-	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
+	uint32_t last = THRUM__NONE, count = 0;
 	int64_t longest = 0, next = 0;
 
-	THRUM__EDGES_OF (model, edge, prev_in, LOOK_BACK, THRUM__EDGE_SIGNAL) {
+	THRUM__ACTS_ON (model, condition, edge, LOOK_BACK, THRUM__EDGE_SIGNAL) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		/* A timer that signalled may do so again, and a thread does it for whatever it runs. */

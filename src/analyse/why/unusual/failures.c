@@ -18,9 +18,7 @@
 /* The task with a name whose failure another one learned of; NONE: there is none. */
 static uint32_t failure_read_by(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOOK_BACK) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
@@ -58,9 +56,7 @@ void thrum__why_add_blame_and_failure(struct thrum__finding *finding,
 /* Whether a task that released a lock had learned of a failure, too. */
 static bool is_released_after_failure(const struct thrum__model *model, uint32_t lock)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+	THRUM__EDGES_TO (model, lock, edge, LOOK_BACK) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK &&

@@ -13,9 +13,7 @@
 /* The latest edge by which something was put into an object, or given back, if nobody took it; else NONE. */
 static uint32_t last_given(const struct thrum__model *model, uint32_t object)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
-
-	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK)
+	THRUM__EDGES_TO (model, object, edge, LOOK_BACK)
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_SIGNAL:
 		case THRUM__EDGE_UNLOCK: return edge;
@@ -37,10 +35,9 @@ static bool wakes_dead(const struct thrum__model *model, uint32_t woken)
  * took nothing. */
 static bool has_lapsed(const struct thrum__model *model, uint32_t object, uint32_t woken)
 {
-	uint32_t edge = THRUM__TASK(model, THRUM__EDGE(model, woken, to), edge_out);
 	bool went_on = wakes_dead(model, woken), had_left = went_on;
 
-	THRUM__EDGES_BACK (model, edge, prev_out, LOOK_BACK) {
+	THRUM__EDGES_FROM (model, THRUM__EDGE(model, woken, to), edge, LOOK_BACK) {
 		bool is_here = THRUM__EDGE(model, edge, to) == object;
 		int kind = THRUM__EDGE(model, edge, kind);
 

@@ -76,10 +76,9 @@ static bool is_over(const struct service *service, uint32_t task)
 static void count_turns(struct service *service, uint32_t task)
 {
 	const struct thrum__model *model = service->model;
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
 	bool has_signalled = false, is_known = is_over(service, task);
 
-	THRUM__EDGES_BACK (model, edge, prev_out, TURNS_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, TURNS_BACK) {
 		uint32_t before = THRUM__EDGE(model, edge, prev_out);
 		int64_t time = THRUM__EDGE(model, edge, time);
 

@@ -18,9 +18,9 @@
 static uint32_t takers_like(const struct thrum__search *search, uint32_t task, uint32_t lock)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t edge = THRUM__TASK(model, lock, edge_in), count = 0, last = task;
+	uint32_t count = 0, last = task;
 
-	THRUM__EDGES_BACK (model, edge, prev_in, LOCKS_BACK) {
+	THRUM__EDGES_TO (model, lock, edge, LOCKS_BACK) {
 		uint32_t from = thrum__why_actor(model, edge);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK || from == THRUM__NONE ||
@@ -90,9 +90,7 @@ bool thrum__why_add_woken_in_vain(struct thrum__finding *finding, struct thrum__
 /* The semaphore of which a task took a permit last; or NONE. */
 static uint32_t semaphore_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	THRUM__EDGES_BACK (model, edge, prev_out, LOCKS_BACK) {
+	THRUM__EDGES_FROM (model, task, edge, LOCKS_BACK) {
 		uint32_t to = thrum__why_known(model, THRUM__EDGE(model, edge, to));
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK && to != THRUM__NONE &&

@@ -2,21 +2,6 @@
 /*
  * Tells what was unusual while a task waited, where nothing else explains its leaf.
  *
- *	unusual.c    tells of the first such event that it finds
- *	amid.c       tells that a task was made at an unusual time
- *	beginners.c  tells which task is missing that lets others begin
- *	failures.c   tells which failure explains what is missing
- *	lapsed.c     tells who was woken for something, and had given up its wait
- *	logged.c     tells which log line is unlike the others
- *	messages.c   tells which message nobody received
- *	passed_over.c tells since when others are served without a task
- *	ran_last.c   tells which thread ran a task last, and didn't hand it on
- *	readied.c    tells which task was made ready twice, so that those behind it are lost
- *	unanswered.c tells in which turn a thread left out its answer
- *	unlike.c     tells how a task differs from those like it, by its own turns
- *	unlogged.c   tells which log line is missing
- *	unnoticed.c  tells for which end a task waited that did nothing since
- *
  * Private to analyse/why.
  */
 #ifndef ANALYSE_WHY_UNUSUAL_H
