@@ -371,6 +371,27 @@ static void put_durations(struct thrum__words_sentence *s,
 	thrum__words_put_number(s, side->of);
 }
 
+/* Writes for what a task waits that hasn't ended: it may have been forgotten where that ended. */
+static void put_wait(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t edge = thrum__model_last_edge(model, task), on;
+	int64_t end;
+
+	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+		return;
+	on = THRUM__EDGE(model, edge, to);
+	if (!thrum__model_has_row(&model->tasks, on))
+		return;
+	thrum__words_put(s, ", waits for ");
+	thrum__words_put_task_id(s, model, on, "an unknown task");
+	end = THRUM__TASK(model, thrum__model_heir(model, on), end);
+	if (end == THRUM__OPEN)
+		return;
+	thrum__words_put(s, ", which ends at ");
+	thrum__words_put_duration(s, end, 6);
+}
+
 static void put_life(struct thrum__words_sentence *s, const struct thrum__model *model,
 	const struct thrum__difference_side *side)
 {
@@ -389,8 +410,10 @@ static void put_life(struct thrum__words_sentence *s, const struct thrum__model 
 		thrum__words_put(s, " as ");
 		thrum__words_put(s, name);
 	}
-	if (side->second < 0)
+	if (side->second < 0) {
+		put_wait(s, model, heir);
 		return;
+	}
 	thrum__words_put(s, has_failed ? ", fails at " : ", ends at ");
 	thrum__words_put_duration(s, side->second, 6);
 	if (!has_failed || size == 0)

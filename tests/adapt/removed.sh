@@ -47,6 +47,9 @@ if [[ -x $programs/event_removed ]]; then
 	leaves limits-full \
 		'left in a full buffer by callback on_message, high watermark set in limit_input( in main)?' \
 		"$limits" full
+	leaves limits-beside \
+		'left in a full buffer by callback on_message, high watermark set in limit_input( in main)?' \
+		"$limits" beside
 	refused='queued connections of socket [0-9]*, left since evconnlistener_disable in refuse_more'
 	for case in refuses refuses-unix; do
 		told[$case]="Waits for .${refused}[^+]"
@@ -67,7 +70,8 @@ if [[ -x $programs/glib_removed ]]; then
 	done
 fi
 if [[ -x $programs/event_removed ]]; then
-	for case in timeout full; do
+	soon limits-slow-fine "$programs/event_limits" slow fine
+	for case in timeout full beside; do
 		for way in fine late; do
 			soon "limits-$case-$way" "$programs/event_limits" "$case" "$way"
 		done
@@ -107,7 +111,8 @@ if [[ -x $programs/glib_removed ]]; then
 	done
 fi
 if [[ -x $programs/event_removed ]]; then
-	for case in timeout full; do
+	keeps limits-slow-fine
+	for case in timeout full beside; do
 		for way in fine late; do
 			keeps "limits-$case-$way"
 		done

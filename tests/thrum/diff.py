@@ -137,7 +137,8 @@ def main():
         output = test.run(1, "diff", "good.ctf", "bad.ctf")
         test.says(output, "The main difference:\n“reply #” (condition): in BAD the signal precedes",
                   "BAD   at 101 ns “driver” (task 3) signals, then at 201 ns “asker” (task 2) waits",
-                  "“asker” (bind): never ends in BAD")
+                  "“asker” (bind): never ends in BAD",
+                  "BAD   “asker” (task 2) begins at 20 ns, waits for “promise 4” (task 4)")
         test.expect("\033" not in output, "colours without a terminal")
         test.says(test.run(1, "diff", "--color=always", "good.ctf", "bad.ctf"), "\033[1;31m")
         test.says(test.run(0, "diff", "good.ctf", "good.ctf"), "No differences in 3 groups")

@@ -5,6 +5,7 @@
  * another thread alone has used.
  */
 #include <linux/futex.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,8 +39,20 @@ static bool has_read(pid_t process, const struct end *end)
 	return at >= 0 && thrum__adapt_user_has_got(process, at);
 }
 
+/* Whether data lies unread in a socket: a question that its process should answer. */
+static bool lies_unread(const struct look *look, const struct holder *holder)
+{
+	int size = 0;
+
+	if (holder->process == look->self)
+		return ioctl(holder->at, FIONREAD, &size) == 0 && size > 0;
+	int copy COPY = thrum__adapt_vain_duplicate(look, holder->process, holder->at);
+
+	return copy >= 0 && ioctl(copy, FIONREAD, &size) == 0 && size > 0;
+}
+
 /* Whether the tickers of a process leave an end of it alone, for which another one waits. One that never was
- * used may be theirs, unless others have written to it. */
+ * used may be theirs, unless others have written to it, or they leave a question unread that came by it. */
 static bool leave_alone(const struct stuck *stuck, const struct holder *holder,
 	const struct end *end, pid_t waiter)
 {
@@ -50,7 +63,9 @@ static bool leave_alone(const struct stuck *stuck, const struct holder *holder,
 		!thrum__adapt_ends_is_once(holder->process, end))
 		return false;
 	if (user == USED_BY_NONE)
-		return end->writes && !end->is_socket && has_read(waiter, end);
+		return end->writes &&
+			(end->is_socket ? lies_unread(&stuck->look, holder)
+					: has_read(waiter, end));
 	return user != USED_BY_SEVERAL && !thrum__adapt_naps_goes_round(stuck->naps, user, NULL);
 }
 

@@ -3,12 +3,14 @@
  * Bufferevents that hold as many bytes as their high watermark allows. libevent reads no more then, and calls
  * the callback for reading again and again. A callback that takes nothing before more bytes have come waits
  * for ever. It is told once the same bytes are left for long, more bytes have come, a thread waits for an
- * answer to them, and all others sleep.
+ * answer to them, and all others sleep, or go on as clients do that are answered meanwhile. The loop must not
+ * wait for room to write: the callback may leave bytes until others have read.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_struct.h>
+#include <event2/event_struct.h>
 #include <poll.h>
 #include <string.h>
 
@@ -25,7 +27,8 @@ static struct limited {
 	const void *limiter;                /* who set the watermark */
 	size_t left;                        /* bytes that the last call left */
 	uint32_t calls;                     /* in a row that left the same bytes in a full buffer */
-	int64_t next;                       /* when it is looked at */
+	int64_t since, next;                /* when that began, and when it is looked at, */
+	int64_t rest;                       /* and also whether all others sleep */
 	thrum_task task;                    /* that tells of it, or NONE */
 } limited[LIMITED_MAX];
 static _Atomic int used; /* no entry from this one on was ever used */
@@ -33,6 +36,7 @@ static _Atomic int used; /* no entry from this one on was ever used */
 REAL(bufferevent_get_input)
 REAL(bufferevent_getfd)
 REAL(evbuffer_get_length)
+REAL(event_base_foreach_event)
 
 static struct limited *find(const struct bufferevent *buffer)
 {
@@ -82,26 +86,48 @@ void thrum__adapt_event_limit(struct bufferevent *buffer, const void *limiter)
 		atomic_store(&one->buffer, NULL);
 }
 
-static void tell(struct limited *one, const struct bufferevent *buffer, const struct others *others)
+static void tell(struct limited *one, const struct bufferevent *buffer, const struct others *others,
+	bool is_beside)
 {
 	const void *callback = (const void *)(uintptr_t)thrum__adapt_event_read_callback(buffer);
-	char label[CALL_MAX + 2 * PLACE_MAX + 80];
+	char label[CALL_MAX + 2 * PLACE_MAX + sizeof BESIDE + 80];
 
 	thrum__adapt_put_call(label, "unread data of", others->fd);
+	strcat(label, is_beside ? BESIDE : "");
 	thrum__adapt_label(label + strlen(label), ", left in a full buffer by callback", callback);
 	thrum__adapt_label(label + strlen(label), ", high watermark set in", one->limiter);
 	/* A site is the place behind a call. */
 	one->task = thrum__adapt_look_tell(label, (const char *)callback + 1, others->waiter);
 }
 
-static void look_at(struct limited *one, struct bufferevent *buffer)
+/* Returns not 0 if the loop waits for room to write. */
+static int asks_room(const struct event_base *base, const struct event *event, void *unused)
+{
+	(void)base, (void)unused;
+	return event->ev_events & EV_WRITE && event->ev_evcallback.evcb_flags & EVLIST_INSERTED;
+}
+
+/* Whether it is left for good, though others go on. */
+static bool is_left_beside(const struct limited *one, struct others *others)
+{
+	return thrum__adapt_rounds_are_idle(others->fd, one->since, one->since, false,
+		       &others->waiter) &&
+		others->waiter;
+}
+
+static void look_at(struct limited *one, struct bufferevent *buffer, bool may_all_sleep)
 {
 	const struct looking looking = {.epoll = 0, .is_endless = true};
 	struct others others = {.fd = real_bufferevent_getfd(NULL)(buffer), .event = POLLIN};
 
-	if (others.fd >= 0 && thrum__adapt_unread(others.fd) > 0 &&
+	if (others.fd < 0 || thrum__adapt_unread(others.fd) <= 0 ||
+		real_event_base_foreach_event(NULL)(buffer->ev_base, asks_room, NULL))
+		return;
+	if (is_left_beside(one, &others))
+		tell(one, buffer, &others, true);
+	else if (may_all_sleep && !thrum__adapt_rounds_nap(others.fd) &&
 		thrum__adapt_others_settle(&others, &looking) && !(others.origins & FROM_OUTSIDE))
-		tell(one, buffer, &others);
+		tell(one, buffer, &others, false);
 }
 
 bool thrum__adapt_event_limit_spins(const struct bufferevent *buffer)
@@ -125,10 +151,14 @@ void thrum__adapt_event_limit_told(struct bufferevent *buffer)
 		return;
 	}
 	now = rough_time();
-	if (one->calls++ == 0)
-		one->next = now + LOOK_TIMED;
+	if (one->calls++ == 0) {
+		one->since = one->next = now;
+		one->rest = now + LOOK_TIMED;
+	}
 	if (one->task || one->calls < OFTEN || now < one->next)
 		return;
-	one->next = now + LOOK_TIMED;
-	look_at(one, buffer);
+	one->next = now + LOOK_TWICE;
+	look_at(one, buffer, now >= one->rest);
+	if (now >= one->rest)
+		one->rest = now + LOOK_TIMED;
 }

@@ -244,6 +244,58 @@ static void serve_ticker(bool is_used)
 		continue;
 }
 
+/* ---- asks: a child asks back by a socket that the parent hasn't used, before it answers ----------- */
+
+static void *answer_late(void *data)
+{
+	char byte;
+
+	for (int i = 0; i < ROUNDS || recv(last_end, &byte, 1, MSG_DONTWAIT) != 1; i++)
+		pause_ms(40);
+	put(last_end, "x", 1);
+	return data;
+}
+
+/* Reads the question at once. */
+static void *answer_slowly(void *data)
+{
+	char byte;
+
+	while (recv(last_end, &byte, 1, MSG_DONTWAIT) != 1)
+		pause_ms(5);
+	for (int i = 0; i < ROUNDS; i++)
+		pause_ms(40);
+	put(last_end, "x", 1);
+	return data;
+}
+
+static void asks(bool reads)
+{
+	int prices[2], stocks[2];
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, prices) ||
+		socketpair(AF_UNIX, SOCK_STREAM, 0, stocks))
+		exit(1);
+	if (start("prices")) {
+		close(prices[0]);
+		close(stocks[0]);
+		if (!get(prices[1], &byte, 1))
+			_exit(1);
+		put(stocks[1], "q", 1);
+		if (get(stocks[1], &byte, 1))
+			put(prices[1], "p", 1);
+		_exit(0);
+	}
+	close(prices[1]);
+	close(stocks[1]);
+	last_end = stocks[0];
+	begin_thread(!is_fine ? show_progress : reads ? answer_slowly : answer_late, NULL);
+	put(prices[0], "a", 1);
+	if (!get(prices[0], &byte, 1))
+		exit(1);
+}
+
 /* The same over sockets, by which the thread has written before; the main thread hears the answers. */
 static int line;
 
@@ -289,6 +341,8 @@ int main(int argc, char **argv)
 		heart(strcmp(how, "naps") == 0);
 	else if (strcmp(how, "progress") == 0)
 		progress();
+	else if (strcmp(how, "asks") == 0 || strcmp(how, "reads") == 0)
+		asks(strcmp(how, "reads") == 0);
 	else if (strcmp(how, "pings") == 0)
 		pings();
 	else

@@ -272,6 +272,7 @@ int thrum__why_judge(struct thrum__search *search, struct thrum__why_path *path,
 	int evidence, beside = thrum__why_beside(search, path->leaf);
 
 	*subject = path->victim;
+	path->unjudged = -1;
 	if (beside == THRUM__BESIDE_ACTS)
 		return -1;
 	if (may_be_well(search, path))
