@@ -24,6 +24,8 @@ has event dump 'resolve .*connect 127.0.0.1'
 has event dump 'fail .*connect 127.0.0.1:[0-9]+: error'
 has event dump 'cancel .*resolve example.invalid'
 has event dump 'suspend +wait for work'
+# event_once() of libevent calls event_base_once(): it is one event, of the program's callback.
+"$THRUM" dump event.thrum | grep -E 'label .*(on_once|libthrum-adapt)' && wrong 'a callback of thrum'
 "$THRUM" why event.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
 same event_hang "$programs/event_hang"

@@ -11,6 +11,7 @@ limited='limited its system calls \(seccomp\)'
 for how in prctl syscall all twice; do
 	soon "$how" "$programs/limits" "$how" kill
 done
+soon stream "$programs/limits" stream kill
 soon alone "$programs/limits" alone kill
 soon trap "$programs/limits" all trap
 soon strict "$programs/limits" strict
@@ -28,7 +29,7 @@ grep -q '^limited$' same/prctl/plain.out || {
 	echo "skipped: no filter of system calls"
 	exit 77
 }
-for how in prctl syscall all twice trap strict strict_syscall exec; do
+for how in prctl syscall all twice trap strict strict_syscall exec stream; do
 	has "$how" why "$limited"
 	has "$how" info 'ending +stopped by seccomp'
 done

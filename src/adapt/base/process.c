@@ -187,7 +187,7 @@ bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_
 {
 	struct iovec here = {to, size}, there = {(void *)address, size};
 
-	return process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return !is_limited() && process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *call)
@@ -403,6 +403,9 @@ static const char *read_stat(pid_t process, char text[PROCESS_TEXT])
 bool thrum__adapt_process_is_over(pid_t process)
 {
 	char text[PROCESS_TEXT];
+
+	if (is_limited())
+		return false;
 	const char *fields = read_stat(process, text);
 
 	return *fields == '\0' || *fields == 'Z' || *fields == 'X';

@@ -154,7 +154,7 @@ static bool may_cancel(void)
  * write to it, nor close it, nor read so much. Returns whether a call may have to wait, and is recorded. */
 static NOINLINE bool starts_pipe(int fd, bool writes, size_t size)
 {
-	if (is_chosen(ADAPTER_BLOCK) && thrum__adapt_pipe_is_shared(fd, writes) &&
+	if (is_chosen(ADAPTER_BLOCK) && !is_limited() && thrum__adapt_pipe_is_shared(fd, writes) &&
 		(thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN) ||
 			(writes && thrum__adapt_lacks_room(fd, size))))
 		thrum__adapt_start();

@@ -66,7 +66,7 @@ void thrum__adapt_connection_doubled(int fd)
 {
 	int error = errno;
 
-	if (is_unconnected(fd))
+	if (!is_limited() && is_unconnected(fd))
 		atomic_store(&are_doubled, true);
 	thrum__adapt_connection_forget(fd);
 	errno = error;

@@ -80,6 +80,8 @@ static bool find_out(int fd, short events)
 {
 	_Atomic uint8_t *known = &thrum__adapt_descriptors[fd];
 
+	if (is_limited())
+		return false;
 	if (!(atomic_load(known) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
 		atomic_fetch_or(known, (uint8_t)sort_of(fd));
 	if (!(atomic_load(known) & DESCRIPTOR_SLOW) || (events && is_ready(fd, events)))

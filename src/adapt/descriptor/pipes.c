@@ -149,7 +149,7 @@ static void note_end(const struct pipe *pipe, int fd)
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	unsigned at = ended_at(pipe->maker);
 
-	if (!atomic_load(&pipe->is_shared) || real_poll(NULL)(&one, 1, 0) != 1 ||
+	if (!atomic_load(&pipe->is_shared) || is_limited() || real_poll(NULL)(&one, 1, 0) != 1 ||
 		one.revents != POLLHUP)
 		return;
 	if (atomic_exchange(&ended[at].maker, pipe->maker) != pipe->maker)

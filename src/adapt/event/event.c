@@ -81,6 +81,7 @@ static void on_event(evutil_socket_t fd, short what, void *argument)
 	end_run(&run);
 }
 
+/* For an event that happens once. event_once() of libevent itself calls event_base_once() with it. */
 static void on_once(evutil_socket_t fd, short what, void *argument)
 {
 	struct cell *cell = argument;
@@ -184,7 +185,8 @@ static void tell_due(thrum_task task, const struct timeval *timeout)
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
-		struct cell *cell = callback && thrum__adapt_event_begin(caller) \
+		bool is_new = callback && callback != on_once; \
+		struct cell *cell = is_new && thrum__adapt_event_begin(caller) \
 			? thrum__adapt_cell_once(AS_FUNCTION(callback), argument, \
 				  create(caller, fd, what, AS_FUNCTION(callback))) \
 			: NULL; \

@@ -117,6 +117,7 @@ static void show_events(void)
 	event_free(number);
 
 	event_base_once(base, -1, EV_TIMEOUT, once, (void *)own, &at_once);
+	event_once(-1, EV_TIMEOUT, once, (void *)own, &at_once);
 	printf("wrong: %d\n", event_base_once(base, -1, EV_SIGNAL, once, NULL, NULL));
 	run();
 

@@ -6,14 +6,16 @@
  *
  * HOW: prctl, syscall, all (all threads, by seccomp), child (in a fork's child), vfork (in a vfork's child,
  * which runs a program), exec (and runs a program), strict, strict-syscall, twice, few (the filter forbids
- * nothing but what no recorder needs), alone (without threads, so that nothing is recorded before). ACTION:
- * what other calls lead to: kill, trap, EPERM's or ENOSYS's number.
+ * nothing but what no recorder needs), alone (without threads, so that nothing is recorded before), stream
+ * (reads lines, and writes to a pipe that a child had, too). ACTION: what other calls lead to: kill, trap,
+ * EPERM's or ENOSYS's number.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +61,7 @@ static const int more[] = {
 	SYS_prctl,
 	SYS_seccomp,
 	SYS_wait4,
+	SYS_ppoll,
 #ifdef SYS_arch_prctl
 	SYS_arch_prctl,
 	SYS_access,
@@ -236,6 +239,39 @@ static int child(const char *how, unsigned action, char **program)
 	return EXIT_SUCCESS;
 }
 
+/* As sshd does: its child limits itself, and goes on with pipes that its parent has, too. The line that it
+ * waits for is in the stream's buffer or in the pipe. */
+static int read_lines(unsigned action)
+{
+	int lines[2], shared[2];
+	struct pollfd one = {.events = POLLIN};
+	struct timespec moment = {.tv_nsec = MOMENT * 1000};
+	char line[16];
+
+	if (pipe(lines) != 0 || pipe(shared) != 0)
+		return EXIT_FAILURE;
+	FILE *stream = fdopen(lines[0], "r");
+
+	if (!stream || write(lines[1], "1\n2\n", 4) != 4 || !fgets(line, sizeof line, stream))
+		return EXIT_FAILURE;
+	one.fd = lines[0];
+	fflush(stdout);
+	pid_t process = fork();
+
+	if (process == 0)
+		_exit(0);
+	waitpid(process, NULL, 0);
+	limit("prctl", action, true);
+	say(ppoll(&one, 1, &moment, NULL) == 0 ? "nothing\n" : "something\n");
+	if (write(shared[1], "x", 1) == 1 && read(shared[0], line, 1) == 1 &&
+		fgets(line, sizeof line, stream))
+		say(line);
+	close(shared[1]);
+	close(shared[0]);
+	after(true);
+	_exit(5);
+}
+
 static unsigned action_of(const char *word)
 {
 	if (strcmp(word, "kill") == 0)
@@ -274,6 +310,8 @@ int main(int count, char **words)
 	work(1);
 	if (count > 3)
 		return child(how, action, words + 3);
+	if (strcmp(how, "stream") == 0)
+		return read_lines(action);
 	limit(how, action, strcmp(how, "syscall") == 0 || strcmp(how, "twice") == 0);
 	if (strcmp(how, "twice") == 0)
 		limit("prctl", action, false);
