@@ -122,7 +122,6 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 {
 	const struct thrum__why_pause *pause;
 
-	path->unjudged = -1;
 	if (thrum__why_is_young(search, path->victim))
 		return true;
 	path->is_soon = is_too_soon(search, path);
