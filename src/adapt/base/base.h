@@ -355,7 +355,7 @@ bool thrum__adapt_is_known_well(struct object *, const void *caller);
 void thrum__adapt_tell_taken(struct thread *, struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
-/* The thread released the lock that had a place, which is recorded if it was recorded that the thread held it. */
+/* The thread released the lock that had a place. Records it if it was recorded that the thread held it. */
 void thrum__adapt_tell_dropped(struct thread *, uint32_t place, const void *lock);
 /*
  * Whether a thread may have learned anything of others: it took a lock or a permit, waited for more than a
@@ -448,8 +448,8 @@ static inline void drop_lock(const void *lock, const char *noun)
 
 	if (UNLIKELY(n == 0))
 		return;
-	/* The lock taken last is mostly the first to be released. A thread that waits for it may record now that it
-	 * is held: it looks afterwards whether it still is, so it is given back before this is read. */
+	/* The lock taken last is mostly the first to be released. A thread that waits for it may record now
+	 * that it is held, and looks before that whether it still is: so it is given back first. */
 	if (LIKELY(n <= HELD_MAX) &&
 		LIKELY(atomic_load_explicit(&self->held[n - 1].lock, memory_order_relaxed) ==
 			(uintptr_t)lock) &&
