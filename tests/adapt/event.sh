@@ -73,6 +73,24 @@ told[starve-hang]='never resolved .*.unread data of socket [0-9]+, starved by th
 for case in hang works ends alone; do
 	soon "starve-$case" "$programs/event_starve" "$case"
 done
+# A thread takes an event out, and holds a lock for which the event's callback waits.
+for call in del free; do
+	told[taken-$call]='^deadlock'
+	soon "taken-$call" "$programs/event_taken" "$call"
+	for scene in fine tries; do
+		soon "taken-$call-$scene" "$programs/event_taken" "$call" "$scene"
+	done
+done
+all_same
+for call in del free; do
+	has "taken-$call" why '^deadlock \(certain\)'
+	has "taken-$call" why '\[.*(remove_session|event_taken\+0x).*'
+	has "taken-$call" why 'return of (on_packet|event_taken\+0x).*: Waits for .timer (on_packet|event_taken\+0x)'
+	for scene in fine tries; do
+		has "taken-$call-$scene" why '^no findings'
+	done
+done
+
 # An edge-triggered event whose callback leaves something unread: libevent's own call isn't to blame.
 told[edge]='Waits for .unread data of edge-triggered socket [0-9]+, left by the event (on_upload|event_edge)'
 soon edge "$programs/event_edge"

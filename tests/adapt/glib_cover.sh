@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Callbacks of GLib's default context that run the loop of another one, or within that of another callback, and
-# know nothing of thrum.
+# Callbacks of GLib's default context that run the loop of another one, or within that of another callback, or
+# that wait for a thread whose own loop needs a source of the default context. They know nothing of thrum.
 # shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"
@@ -23,6 +23,11 @@ done
 told[nested]='timeout (on_more|glib_nested\+0x)[^ ]*: Waits for .main loop, run by '
 begin nested "$programs/glib_nested"
 soon fine-nested "$programs/glib_nested" fine
+told[elsewhere]='^deadlock'
+begin elsewhere "$programs/glib_elsewhere"
+for case in fine helper free; do
+	soon "$case-elsewhere" "$programs/glib_elsewhere" "$case"
+done
 all_same
 wait 2>/dev/null
 
@@ -33,4 +38,10 @@ done
 all_told
 has nested why 'timeout (on_first|glib_nested\+0x)[^ ]*: Waits for .main loop, run by .*; so it hangs too'
 has fine-nested why '^no findings'
+has elsewhere why ', attached to the default main context.* closes the cycle \[.*(ask|glib_elsewhere\+0x)'
+has elsewhere why 'watch (on_answer|glib_elsewhere\+0x)[^ ]*: Needs the thread '
+has elsewhere why 'timeout (on_refresh|glib_elsewhere\+0x)[^ ]*: Waits for .updates'
+for case in fine helper free; do
+	has "$case-elsewhere" why '^no findings'
+done
 exit "$failed"

@@ -39,8 +39,8 @@
 	"3" MS "@2 suspend - \"%s\n"
 #define END "900" MS "log 1 \"end\n"
 
-/* How many steps of the story's findings say that a task needs a lane. */
-static unsigned count_left(const char *lines)
+/* How many steps of the story's findings say that this task needs a lane. */
+static unsigned count_of(const char *lines, uint64_t task)
 {
 	struct thrum__model *model = story_model(lines, false);
 	struct thrum__findings findings;
@@ -52,10 +52,15 @@ static unsigned count_left(const char *lines)
 			const struct thrum__step *step = &findings.findings[i].steps[k];
 
 			count += step->kind == THRUM__STEP_NEEDS_LANE &&
-				step->task == story_task(model, 12);
+				step->task == story_task(model, task);
 		}
 	story_free(model, &findings);
 	return count;
+}
+
+static unsigned count_left(const char *lines)
+{
+	return count_of(lines, 12);
 }
 
 static unsigned count_with(const char *reason, const char *more)
@@ -123,12 +128,54 @@ static void a_pool_of_glib(void **state)
 	assert_int_equal(count_items(ITEM, THIRD), 0);
 }
 
+/* A loop has files opened and read, whose last callback ends a work's wait. Then works that wait so have the
+ * pool, and it has another file opened. ender: who ends the first wait; made: when it is opened. */
+static unsigned count_files(unsigned ender, unsigned made, const char *more)
+{
+	char lines[4096];
+	int size = snprintf(lines, sizeof lines,
+		POOL SECOND "3" MS "label 10 \"work index\n3" MS "label 11 \"work index\n3" MS
+			    "label 12 \"work index\n"
+			    "4" MS "create 1 30 request\n4" MS "label 30 \"file open a\n"
+			    "4" MS "create 1 32 request\n4" MS "label 32 \"connect\n"
+			    "5" MS "switch 30\n5" MS "create 30 31 request\n5" MS
+			    "label 31 \"file read a\n"
+			    "5" MS "resolve 30 30\n6" MS "switch %u\n6" MS "signal %u 20 =1\n"
+			    "6" MS "resolve %u %u\n6" MS "switch 1\n"
+			    "7" MS "@1 resume -\n7" MS "@1 read 10 20\n7" MS "@1 wait 10 20\n"
+			    "7" MS "@1 suspend - \"blocked\n",
+		"blocked", ender, ender, ender, ender);
+
+	size += snprintf(lines + size, sizeof lines - (size_t)size,
+		"%u" MS "create 1 40 request\n%u" MS "label 40 \"file open a\n%s", made, made,
+		more);
+	snprintf(lines + size, sizeof lines - (size_t)size, "%s", "3000" MS "log 1 \"end\n");
+	return count_of(lines, 40);
+}
+
+static void a_file_behind_works(void **state)
+{
+	(void)state;
+	assert_int_equal(count_files(31, 8, ""), 1);
+	/* The wait was ended by an answer from outside, which may come again. */
+	assert_int_equal(count_files(32, 8, ""), 0);
+	/* It was opened a moment ago. */
+	assert_int_equal(count_files(31, 2500, ""), 0);
+	/* Another thread of the pool is free. */
+	assert_int_equal(count_files(31, 8,
+				 "9" MS "@5 create - 50 thread\n9" MS "@5 label 50 \"pool 31\n"),
+		0);
+	/* It is done. */
+	assert_int_equal(count_files(31, 8, "9" MS "resolve 40 40\n"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pool_waits_for_its_queue),
 		cmocka_unit_test(a_pool_that_goes_on),
 		cmocka_unit_test(a_pool_of_glib),
+		cmocka_unit_test(a_file_behind_works),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

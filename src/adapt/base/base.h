@@ -595,6 +595,16 @@ void thrum__adapt_wait_with_others(struct wait *, struct object *, const void *a
 void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
 	struct thrum_tag *reason);
 
+/* The calling thread is in a call of a library, made there, that waits for a condition of its own until this
+ * task's callback has returned in another thread. task NONE: it is in no such call. */
+struct returning {
+	thrum_task task;
+	const void *callback, *caller;
+};
+extern __thread struct returning thrum__adapt_returning __attribute__((tls_model("initial-exec")));
+/* The running task waits for that from now on. */
+void thrum__adapt_wait_return(struct wait *);
+
 /* The running task waits for something outside of the program: a task of this kind and label, which ends
  * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */
 void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label, int64_t due,

@@ -272,6 +272,21 @@ void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 	pause_wait(wait, reason);
 }
 
+__thread struct returning thrum__adapt_returning __attribute__((tls_model("initial-exec")));
+
+void thrum__adapt_wait_return(struct wait *wait)
+{
+	const struct returning *returning = &thrum__adapt_returning;
+	char label[PLACE_MAX + 16];
+	int error = errno;
+
+	thrum__adapt_label(label, "return of", returning->callback);
+	thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, returning->caller);
+	thrum_task_wait(wait->source, returning->task);
+	thrum__adapt_wait_go(wait, THRUM_BLOCKED);
+	errno = error;
+}
+
 void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
 	int64_t due, const void *caller)
 {

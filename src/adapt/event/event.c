@@ -260,13 +260,28 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 	return result;
 }
 
+/* Takes an event out. libevent waits until its callback has returned, if that runs in another thread. */
+static int take_out(struct event *event, const struct cell *cell, const void *caller)
+{
+	struct returning outer = thrum__adapt_returning;
+
+	if (cell)
+		thrum__adapt_returning = (struct returning){cell->task,
+			(const void *)(uintptr_t)cell->given.function[0], caller};
+	int result = real_event_del(NULL)(event);
+
+	thrum__adapt_returning = outer;
+	return result;
+}
+
 STAND_IN int event_del(struct event *event)
 {
-	if (thrum__adapt_event_begin(CALLER) && cell_of(event, CALLER) &&
-		real_event_pending(CALLER)(event, EV_TIMEOUT, NULL))
+	const struct cell *cell = thrum__adapt_event_begin(CALLER) ? cell_of(event, CALLER) : NULL;
+
+	if (cell && real_event_pending(CALLER)(event, EV_TIMEOUT, NULL))
 		thrum__adapt_loop_timer_stopped(event, thrum__adapt_caller(CHAIN));
 	thrum__adapt_event_ran(event);
-	return real_event_del(CALLER)(event);
+	return take_out(event, cell, CALLER);
 }
 
 STAND_IN void event_active(struct event *event, int what, short calls)
@@ -286,10 +301,15 @@ STAND_IN void event_active(struct event *event, int what, short calls)
 
 STAND_IN void event_free(struct event *event)
 {
-	if (thrum__adapt_event_begin(CALLER) && cell_of(event, CALLER))
-		thrum__adapt_cell_end(CELL_EVENT, event);
+	const struct cell *cell = thrum__adapt_event_begin(CALLER) ? cell_of(event, CALLER) : NULL;
+
 	thrum__adapt_event_ran(event);
 	thrum__adapt_loop_timer_gone(event);
+	/* First, as libevent does: it is an event as long as its callback runs. */
+	if (cell) {
+		take_out(event, cell, CALLER);
+		thrum__adapt_cell_end(CELL_EVENT, event);
+	}
 	real_event_free(CALLER)(event);
 }
 

@@ -35,6 +35,9 @@ REAL(g_main_context_find_source_by_id)
 static __thread struct {
 	unsigned runs;           /* loops of other contexts than the default one */
 	GMainContext *outermost; /* of the outermost loop; NULL: it runs none */
+	/* The latest source that it attached to the default context while it had one of its own, or NONE. */
+	thrum_task elsewhere;
+	guint elsewhere_id;
 	unsigned count;
 	struct pushed {
 		GMainContext *context;
@@ -162,10 +165,19 @@ static void leave_source(GMainContext *context, struct left *one)
 		wait_for_pop(pushed->source, one);
 }
 
+static bool is_default(const void *context)
+{
+	return !context || context == real_g_main_context_default(NULL)();
+}
+
 void thrum__adapt_glib_added(thrum_task source, const void *context, unsigned id)
 {
 	struct pushed *pushed = UNLIKELY(thread.count > 0) ? find_pushed(context) : NULL;
 
+	if (UNLIKELY(thread.count > 0) && is_default(context)) {
+		thread.elsewhere = source;
+		thread.elsewhere_id = id;
+	}
 	if (!pushed ||
 		(pushed->source &&
 			real_g_main_context_find_source_by_id(NULL)(pushed->context, pushed->id)))
@@ -184,6 +196,15 @@ thrum_task thrum__adapt_glib_unpopped(void)
 		task = one ? atomic_load(&one->task) : THRUM_TASK_NONE;
 	}
 	return task;
+}
+
+thrum_task thrum__adapt_glib_elsewhere(void)
+{
+	bool is_there = thread.elsewhere && thread.count > 0 && atomic_load(&of_default.runs) > 0 &&
+		real_g_main_context_find_source_by_id(
+			NULL)(real_g_main_context_default(NULL)(), thread.elsewhere_id);
+
+	return is_there ? thread.elsewhere : THRUM_TASK_NONE;
 }
 
 static void leave(GMainContext *context, const void *caller)
@@ -335,11 +356,6 @@ static void attach_to_default(thrum_task source, const void *caller)
 	if (atomic_load(&of_default.runs) <= 0 && !atomic_load(&of_default.is_iterated))
 		thrum__adapt_wait_for_run(source, &of_default.task,
 			"run of the default main context", NULL, caller);
-}
-
-static bool is_default(const void *context)
-{
-	return !context || context == real_g_main_context_default(NULL)();
 }
 
 void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_ready,

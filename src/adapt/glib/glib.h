@@ -57,6 +57,9 @@ void thrum__adapt_glib_added(thrum_task source, const void *context, unsigned id
 /* Returns the task of the pop of a context that the calling thread has pushed, if a source waits for it; or
  * NONE. */
 thrum_task thrum__adapt_glib_unpopped(void);
+/* The latest source that the calling thread attached to the default context, while it had pushed one of its
+ * own, if it is still there and a thread runs that context; or NONE. */
+thrum_task thrum__adapt_glib_elsewhere(void);
 
 /* The context that the calling thread runs: that of its outermost loop, or the default one if no other thread
  * does; NULL: it runs none. */

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <glib.h>
+#include <string.h>
 
 #include "adapt/glib/glib.h"
 #include "adapt/look/look.h"
@@ -98,6 +99,22 @@ static bool add_reason(char *to, const struct run *run)
 	return run->quitter || outer;
 }
 
+/* The loop of a thread that has a context of its own, if it attached a source to the default one, which
+ * another thread should run. */
+static thrum_task tell_elsewhere(const struct run *run)
+{
+	thrum_task source = thrum__adapt_glib_elsewhere(), task;
+	char label[2 * PLACE_MAX];
+
+	if (!source)
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(label, "source for the main loop of", run->caller);
+	strcat(label, ", attached to the default main context");
+	task = thrum__adapt_missing(label, run->caller);
+	thrum_task_wait(task, source);
+	return task;
+}
+
 /* An idle loop of another thread than the main one is no cause by itself. */
 static thrum_task tell(void)
 {
@@ -109,7 +126,7 @@ static thrum_task tell(void)
 	thrum__adapt_label(label, "source for the main loop of", run->caller);
 	if (!add_reason(label + strlen(label), run)) {
 		if (!is_main && thread.count < 2)
-			return THRUM_TASK_NONE;
+			return tell_elsewhere(run);
 		task = thrum__adapt_glib_tell_covered();
 		if (task)
 			return task;

@@ -165,7 +165,8 @@ static bool look_for_missing(const struct looking *looking)
 		return false;
 	thrum__adapt_look_end(wait);
 	*wait = (struct wait){.pause.is_over = true,
-		.caller = looking->caller,
+		.caller = looking->alone >= 0 && thrum__adapt_loop_runner ? thrum__adapt_loop_runner
+									  : looking->caller,
 		.task = thrum_task_current(),
 		.source = told,
 		.ends_source = true};

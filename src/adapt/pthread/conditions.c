@@ -203,6 +203,12 @@ static void tell_clock(struct wait *wait, int64_t left, const struct timespec *u
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
 	const void *caller, clockid_t clock, const struct timespec *until)
 {
+	if (UNLIKELY(thrum__adapt_returning.task) && thrum__adapt_speaks()) {
+		c->lock = lock;
+		drop_lock(lock, "mutex");
+		thrum__adapt_wait_return(&c->wait);
+		return;
+	}
 	int64_t left = until && clock >= 0 ? seconds_until(clock, until) : 0;
 	bool is_timed = until && left < ENDLESS;
 	struct object *object = object_of(condition, caller);

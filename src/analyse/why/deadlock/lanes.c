@@ -149,12 +149,20 @@ static void count_task(const struct thrum__search *search, struct counted *count
 
 /* ---- Tasks that are left -------------------------------------------------------------------- */
 
-/* Whether a task that others wait for must be ended by somebody who runs on a lane. */
-static bool may_be_left(const struct thrum__search *search, uint32_t task)
+/* Whether a loop of GLib's waits for a source that was attached to the context of another one, as an adapter
+ * tells: only the lane of that one runs it. */
+static bool is_source_elsewhere(const struct thrum__model *model, uint32_t loop)
+{
+	return THRUM__TASK(model, loop, kind) == THRUM_KIND_TASK &&
+		THRUM__BEGINS_WITH(model, loop, "source for the main loop of ");
+}
+
+/* Whether a task that another one waits for must be ended by somebody who runs on a lane. */
+static bool may_be_left(const struct thrum__search *search, uint32_t waiter, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 
-	return !thrum__why_is_outside(model, task) &&
+	return (!thrum__why_is_outside(model, task) || is_source_elsewhere(model, waiter)) &&
 		thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
 		!thrum__analyse_task_is_object(model, task) &&
 		!thrum__analyse_task_is_lane(model, task) &&
@@ -246,6 +254,19 @@ static void want(const struct thrum__search *search, struct counted *counted, ui
 		counted->by_key[key].is_wanted = true;
 }
 
+/* Adds those for which a task waits. */
+static int add_wanted_by(const struct thrum__search *search, struct thrum__why_lanes *lanes,
+	struct counted *counted, const struct thrum__analyse_list *list)
+{
+	const struct thrum__analyse_wait *waits = &search->graph.waits[list->first];
+	int error = 0;
+
+	for (uint32_t i = 0; i < list->count && error == 0; i++)
+		if (may_be_left(search, list->task, waits[i].on))
+			error = add_wanted(search, lanes, counted, waits[i].on, waits[i].on, false);
+	return error;
+}
+
 static int find_left(const struct thrum__search *search, struct thrum__why_lanes *lanes,
 	struct counted *counted)
 {
@@ -264,10 +285,8 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 	}
 	THRUM__EACH_TASK (model, task)
 		count_task(search, counted, task);
-	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++)
-		if (may_be_left(search, graph->waits[i].on))
-			error = add_wanted(search, lanes, counted, graph->waits[i].on,
-				graph->waits[i].on, false);
+	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++)
+		error = add_wanted_by(search, lanes, counted, &graph->lists[i]);
 	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++) {
 		asked = thrum__why_asked(search, &graph->lists[i], &is_weak);
 		if (asked != THRUM__NONE)

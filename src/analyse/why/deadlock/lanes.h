@@ -47,6 +47,10 @@ uint32_t thrum__why_asked(const struct thrum__search *, const struct thrum__anal
 /* The task that keeps a lane: its last act was to wait, and nothing else ran since. NONE: the lane isn't
  * blocked. */
 uint32_t thrum__why_blocker_of(const struct thrum__search *, uint32_t lane);
+/* The request about a file that none of libuv's threads can begin, if works that wait for such requests have
+ * them all, as the caller knows; or NONE (behind.c). O(tasks + edges of the objects). */
+uint32_t thrum__why_file_behind(const struct thrum__search *, const uint32_t *works,
+	uint32_t count);
 /* The task for which a lane is blocked in a wait with a time limit; NONE: it isn't. */
 uint32_t thrum__why_timed_task(const struct thrum__model *, uint32_t lane);
 

@@ -269,31 +269,61 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 		explain_others(search, pool->tasks[i]);
 }
 
-/* is_early: only such a pool that waits for what nobody ever served, and that queued a task itself. The items
- * of a pool of GLib's are all alike, so there it always has to be such a task. */
+/* Whether nobody but the pool and its queue can end the waits of those that block it, and no finding tells of
+ * them. */
+static bool is_alone(const struct thrum__search *search, const struct pool *pool)
+{
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (*thrum__cause(search, pool->tasks[i]) < search->findings->count ||
+			!is_left_to_pool(search, pool, pool->tasks[i]))
+			return false;
+	return true;
+}
+
+static bool are_unserved(const struct thrum__search *search, const struct pool *pool)
+{
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (!is_unserved(search, pool->tasks[i]))
+			return false;
+	return true;
+}
+
+/* Finds the task that is queued behind those that block a pool; NONE: there is none. is_early: only such a
+ * pool that waits for what nobody ever served, and that queued a task itself. The items of a pool of GLib's
+ * are all alike, so there it always has to be such a task. */
+static int find_behind(const struct thrum__search *search, const struct pool *pool, bool is_early,
+	uint32_t *queued)
+{
+	bool *is_run;
+
+	*queued = is_early ? thrum__why_file_behind(search, pool->tasks, pool->count) : THRUM__NONE;
+	if (*queued != THRUM__NONE || (is_early && !are_unserved(search, pool)))
+		return 0;
+	is_run = calloc((size_t)search->peers.keys.count + 1, sizeof *is_run);
+	if (!is_run)
+		return -THRUM_E_MEMORY;
+	find_run_by_others(search, pool, is_run);
+	*queued = find_queued(search, pool, is_run);
+	free(is_run);
+	if (*queued != THRUM__NONE && (is_early || is_of_glib(search->model, pool)) &&
+		!is_by_pool(search, pool, *queued))
+		*queued = THRUM__NONE;
+	return 0;
+}
+
 static int find(struct thrum__search *search, bool is_early)
 {
 	const struct thrum__model *model = search->model;
 	struct pool pool;
 	uint32_t *threads, queued;
-	bool *is_run;
+	int error;
 
-	if (!find_threads(search, &pool))
+	if (!find_threads(search, &pool) || !is_alone(search, &pool))
 		return 0;
-	for (uint32_t i = 0; i < pool.count; i++)
-		if (*thrum__cause(search, pool.tasks[i]) < search->findings->count ||
-			(is_early && !is_unserved(search, pool.tasks[i])) ||
-			!is_left_to_pool(search, &pool, pool.tasks[i]))
-			return 0;
-	is_run = calloc((size_t)search->peers.keys.count + 1, sizeof *is_run);
-	if (!is_run)
-		return -THRUM_E_MEMORY;
-	find_run_by_others(search, &pool, is_run);
-	queued = find_queued(search, &pool, is_run);
-	free(is_run);
-	if (queued == THRUM__NONE || *thrum__cause(search, queued) < search->findings->count ||
-		((is_early || is_of_glib(model, &pool)) && !is_by_pool(search, &pool, queued)))
-		return 0;
+	error = find_behind(search, &pool, is_early, &queued);
+	if (error || queued == THRUM__NONE ||
+		*thrum__cause(search, queued) < search->findings->count)
+		return error;
 	threads = malloc(model->lane_count * sizeof *threads);
 	if (!threads)
 		return -THRUM_E_MEMORY;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Requests about files that lie behind works in libuv's pool. Each thread of the pool runs a work that waits
+ * for the callback of such a request, or of one that follows it, and the request needs a thread of the pool.
+ *
+ * Nothing is recorded when a thread begins such a request. But the pool begins what it has in the order in
+ * which it was queued: so one that was queued after all these works found no thread. Earlier waits tell who
+ * ends them: all that ever ended one was such a callback, and at least one of the works waits for an object
+ * that was served before.
+ */
+#include "analyse/why/deadlock/lanes.h"
+#include "analyse/why/objects/objects.h"
+
+#define LONG \
+	1000000000   /* ns; a request to a slow disk may take as long, if the pool doesn't do it */
+#define CHAIN_MAX 16 /* requests that follow each other, as open, read, close */
+
+/* When the latest of the works was queued; -1: they are no works of libuv. */
+static int64_t latest_of(const struct thrum__model *model, const uint32_t *works, uint32_t count)
+{
+	int64_t latest = -1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t queued = THRUM__TASK(model, works[i], created);
+
+		if (!THRUM__BEGINS_WITH(model, works[i], "work "))
+			return -1;
+		latest = queued > latest ? queued : latest;
+	}
+	return latest;
+}
+
+/* Whether a task is such a request, or follows one. */
+static bool follows(const struct thrum__search *search, uint32_t task, uint32_t request)
+{
+	const struct thrum__model *model = search->model;
+
+	for (int i = 0; i < CHAIN_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (thrum__why_are_peers(search, task, request))
+			return true;
+		if (!THRUM__BEGINS_WITH(model, task, "file "))
+			return false;
+		task = THRUM__TASK(model, task, creator);
+	}
+	return false;
+}
+
+/* Whether all that ever served the object of a work's wait were callbacks of such requests. Sets *is_served
+ * if there were any. */
+static bool is_left_to(const struct thrum__search *search, uint32_t work, uint32_t request,
+	bool *is_served)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, work);
+	struct thrum__why_servers servers;
+
+	if (!wait || !thrum__analyse_task_is_object(model, wait->on) ||
+		thrum__why_is_lock(search, wait->on))
+		return true;
+	thrum__why_servers_of(model, wait->on, work, &servers);
+	for (unsigned i = 0; i < servers.count; i++)
+		if (!follows(search, servers.task[i], request))
+			return false;
+	*is_served |= servers.count > 0;
+	return servers.is_whole;
+}
+
+static bool are_left_to(const struct thrum__search *search, const uint32_t *works, uint32_t count,
+	uint32_t request)
+{
+	bool is_served = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_left_to(search, works[i], request, &is_served))
+			return false;
+	return is_served;
+}
+
+uint32_t thrum__why_file_behind(const struct thrum__search *search, const uint32_t *works,
+	uint32_t count)
+{
+	const struct thrum__model *model = search->model;
+	int64_t since = latest_of(model, works, count);
+
+	if (since < 0)
+		return THRUM__NONE;
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE) {
+		int64_t made = THRUM__TASK(model, task, created);
+
+		if (made < since || !thrum__analyse_task_is_pending(model, task) ||
+			!THRUM__BEGINS_WITH(model, task, "file "))
+			continue;
+		/* Those that follow were made later. */
+		return model->end - made >= LONG && are_left_to(search, works, count, task)
+			? task
+			: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
