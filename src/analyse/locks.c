@@ -376,6 +376,25 @@ static void add_held(const struct thrum__model *model, struct thrum__analyse_his
 	};
 }
 
+/* Whether a lock is a mutex, of which the adapters tell: it has one holder. */
+static bool is_mutex(const struct thrum__model *model, uint32_t lock)
+{
+	return strncmp(thrum__model_task_name(model, lock, NULL), "mutex ", 6) == 0;
+}
+
+/* A mutex is taken. One that waited told before of a thread that had it, but not where that one took it: its
+ * release is told only if it noted that. So it has it no longer. */
+static void drop_unnoted(const struct thrum__model *model, struct holds *holds)
+{
+	uint32_t last = holds->end - 1;
+
+	if (holds->end > holds->first &&
+		thrum__model_edge_place(model, holds->all[last].edge) == 0 &&
+		thrum__model_has_row(&model->tasks, holds->all[last].task) &&
+		THRUM__TASK(model, holds->all[last].task, kind) == THRUM_KIND_THREAD)
+		drop_hold(holds, last);
+}
+
 /* Finds the holds from edges that took or released the lock, the oldest first. They are the `edge`
  * members of all[first] … all[room - 1], and the holds that last are written over them. Adds the others
  * to `history`, if it isn't NULL. */
@@ -384,11 +403,14 @@ static struct holds find_holds(const struct thrum__model *model, struct thrum__a
 	struct thrum__analyse_history *history)
 {
 	struct holds holds = {all, first, first};
+	bool has_one_holder = is_mutex(model, lock->task);
 
 	for (uint32_t i = first; i < room; i++) {
 		uint32_t edge = all[i].edge, from = THRUM__EDGE(model, edge, from), at;
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK) {
+			if (has_one_holder)
+				drop_unnoted(model, &holds);
 			all[holds.end++] = (struct thrum__analyse_hold){.task = from, .edge = edge};
 			continue;
 		}

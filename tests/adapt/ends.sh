@@ -13,6 +13,7 @@ told[full]='process [0-9]* \(cat\)[^:]*: Waits for .reading end of pipe [0-9]* i
 told[stray]='Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
 told[anew]='Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), started by [a-z]'
 told[behind]='\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
+told[relayed]='process [0-9]* \(cat\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started'
 told[parent]='\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 told[unread]='process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 # The look that finds all relatives waiting may come first: it names no descriptors.
@@ -32,12 +33,12 @@ for case in aside moved busy late agreed wake fine-wake; do
 	told[$case]='^no findings'
 done
 
-for case in own input child full stray anew behind parent unread masked noisy lint napping nods buffered \
+for case in own input child full stray anew behind parent relayed unread masked noisy lint napping nods buffered \
 	nightly nightly_run aside moved working busy late agreed wake \
 	nods_feeds nods_logs nods_first nightly_first nightly_part; do
 	soon "$case" "$programs/ends" "$case"
 done
-for case in own input child full stray anew behind parent \
+for case in own input child full stray anew behind parent relayed \
 	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds nightly nightly_run buffered wake; do
 	soon "fine-$case" "$programs/ends" "$case" fine
@@ -76,7 +77,7 @@ for case in input noisy; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent \
+for case in own input child full stray anew behind parent relayed \
 	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds nightly nightly_run buffered; do
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'

@@ -95,7 +95,7 @@ static void *hold_locks(void *number)
 		if (!thrum__adapt_thread_holds(thrum__adapt_thread(), &locks[own]))
 			abort();
 		if (object && turn % 16 == 0)
-			thrum__adapt_tell_holders(object, &locks[THREADS], 0);
+			thrum__adapt_tell_holders(object, &locks[THREADS], 0, NULL);
 		drop_lock(&locks[own], "lock");
 		drop_lock(&locks[THREADS], "lock");
 		if (atomic_load(&thrum__adapt_thread()->holds) != 0)
@@ -108,6 +108,39 @@ static void test_holders(void **state)
 {
 	(void)state;
 	run_together(hold_locks);
+}
+
+static _Atomic int asked;
+
+/* As a lock tells that is released between two looks at it: the first says who holds it. */
+static uint32_t tell_nobody(const void *lock)
+{
+	(void)lock;
+	asked++;
+	return 0;
+}
+
+/* As one tells whose holder hasn't noted it. */
+static uint32_t tell_own(const void *lock)
+{
+	(void)lock;
+	asked++;
+	return atomic_load(&thrum__adapt_thread()->tid);
+}
+
+/* A thread that releases a lock while another one looks who has it doesn't hold it. */
+static void test_released(void **state)
+{
+	struct object *object = thrum__adapt_object_make(&locks[0], THRUM_KIND_LOCK, "lock", locks);
+	uint32_t tid = atomic_load(&thrum__adapt_thread()->tid);
+
+	(void)state;
+	assert_non_null(object);
+	thrum__adapt_tell_holders(object, &locks[0], tid, tell_nobody);
+	assert_int_equal(asked, 1);
+	asked = 0;
+	thrum__adapt_tell_holders(object, &locks[0], tid, tell_own);
+	assert_true(asked > 1);
 }
 
 /* ---- Threads that nobody sees begin ----------------------------------------------------------- */
@@ -212,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_objects, start, stop),
 		cmocka_unit_test_setup_teardown(test_holders, start, stop),
+		cmocka_unit_test_setup_teardown(test_released, start, stop),
 		cmocka_unit_test_setup_teardown(test_unseen, start, stop),
 		cmocka_unit_test_setup_teardown(test_permits, start, stop),
 		cmocka_unit_test_setup_teardown(test_cells, start, stop),

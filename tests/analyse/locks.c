@@ -111,6 +111,28 @@ static void holders_of_a_lock(void **state)
 		4, first);
 }
 
+/* One that waits for a mutex tells of a thread that has it and hasn't noted that, so it tells of no release,
+ * either. A read lock has several holders. */
+static void a_hold_that_was_not_noted_ends(void **state)
+{
+#define UNNOTED(label) \
+	FIBERS "1" MS "label 2 \"" label "\n1" MS "create 1 40 thread\n1" MS \
+	       "create 1 41 thread\n2" MS "lock 40 2\n"
+	static const uint64_t nobody[] = {0}, first[] = {40, 0}, second[] = {41, 0},
+			      both[] = {40, 41, 0};
+
+	(void)state;
+	expect_holders(UNNOTED("mutex m"), 2, first);
+	expect_holders(UNNOTED("mutex m") "3" MS "lock 41 2 =7\n", 2, second);
+	expect_holders(UNNOTED("mutex m") "3" MS "lock 41 2 =7\n" UNLOCK(4, 41, 2), 2, nobody);
+	expect_holders(UNNOTED("rwlock m") "3" MS "lock 41 2 =7\n", 2, both);
+	/* Where it is known where it took it, its release would be told. */
+	expect_holders(UNNOTED("mutex m") UNLOCK(3, 40, 2) "4" MS "lock 40 2 =7\n4" MS
+							   "lock 41 2 =7\n",
+		2, both);
+#undef UNNOTED
+}
+
 static void a_lock_passes_on(void **state)
 {
 	static const uint64_t heir[] = {11, 0}, reader[] = {12, 0}, ended[] = {10, 0};
@@ -622,6 +644,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holders_of_a_lock),
+		cmocka_unit_test(a_hold_that_was_not_noted_ends),
 		cmocka_unit_test(a_lock_passes_on),
 		cmocka_unit_test(a_lock_that_may_be_passed_on),
 		cmocka_unit_test(a_look_at_a_lock_may_be_cut),

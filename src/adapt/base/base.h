@@ -342,9 +342,12 @@ void thrum__adapt_thread_end(void);
 void thrum__adapt_threads_left(void);
 /* The kernel's number of a thread, also of one that was forked, which is known by its parent's. */
 uint32_t thrum__adapt_thread_number(const struct thread *);
+/* The number of the thread that holds a lock, as the lock tells it; 0: nobody, or it isn't known. */
+typedef uint32_t holder_tid(const void *lock);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
- * itself tells it, else 0. */
-void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
+ * itself tells it, else 0. tid_of: tells it anew; or NULL, if the holder waits for this one. */
+void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid,
+	holder_tid *tid_of);
 /* In a fork's child: whether a number is that of the thread that forked, which the notes of its copy have,
  * too. A lock that processes share means that thread, and any other lock means the copy. */
 bool thrum__adapt_is_forker(uint32_t tid);
@@ -631,9 +634,9 @@ void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *cal
 void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const void *caller,
 	bool is_timed);
 
-/* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
- * lock itself tells it, else 0. */
-void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
+/* The running task waits for a lock from now on. Records who holds it. tid_of is NULL if the lock
+ * itself doesn't tell that. */
+void thrum__adapt_wait_lock(struct wait *, const void *lock, holder_tid *tid_of, const char *noun,
 	const void *caller, bool is_timed);
 /* That wait is over. taken: the thread has the lock now. */
 void thrum__adapt_wait_lock_end(struct wait *, bool taken);

@@ -12,6 +12,7 @@
 #define CHUNK 64      /* threads for which memory is taken at once */
 #define TAKEN_TOLD 16 /* so often each taking is told while others wait for the lock's condition */
 #define PLACES 4096u  /* a power of two */
+#define LOOKS 1000    /* at a lock that its holder hasn't noted */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 _Atomic bool thrum__adapt_is_limited;
@@ -250,7 +251,21 @@ static thrum_task holder_of(const struct thread *thread)
 	return thread == thrum__adapt_self ? thrum__adapt_actor() : atomic_load(&thread->task);
 }
 
-void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid)
+/* Whether a thread goes on holding a lock that it hasn't noted. One that takes the lock notes it soon, and
+ * one that releases it has it no longer then. Sets *place if it has noted it meanwhile. */
+static bool goes_on_holding(const struct thread *thread, const void *lock, uint32_t tid,
+	holder_tid *tid_of, uint32_t *place)
+{
+	for (int i = 0; tid_of && i < LOOKS && *place == HELD_MAX; i++) {
+		if (tid_of(lock) != tid)
+			return false;
+		*place = place_of(thread, lock);
+	}
+	return true;
+}
+
+void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid,
+	holder_tid *tid_of)
 {
 	for (struct thread *t = atomic_load(&all); t; t = t->next) {
 		uint32_t its = atomic_load_explicit(&t->tid, memory_order_relaxed);
@@ -260,6 +275,8 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 		if (atomic_load_explicit(&t->is_left, memory_order_relaxed) ||
 			(tid ? !is_thread(t, tid, place < HELD_MAX) : place == HELD_MAX))
 			continue;
+		if (tid && !goes_on_holding(t, lock, tid, tid_of, &place))
+			return;
 		if (place < HELD_MAX)
 			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);
 		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS)) {

@@ -374,9 +374,11 @@ static void name_handler(const struct object *object, const void *lock, uint32_t
 
 #define ELSEWHERE UINT32_MAX /* the parent's thread */
 
-void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
-	const void *caller, bool is_timed)
+void thrum__adapt_wait_lock(struct wait *wait, const void *lock, holder_tid *tid_of,
+	const char *noun, const void *caller, bool is_timed)
 {
+	uint32_t tid = tid_of ? tid_of(lock) : 0;
+
 	if (!records_wait(ADAPTER_PTHREAD) || !thrum__adapt_speaks()) {
 		*wait = (struct wait){.pause.is_over = true, .address = lock, .caller = caller};
 		return;
@@ -392,7 +394,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 		if (object) {
 			/* Others that take it before this thread is known to wait say so, too. */
 			atomic_store(&object->arrived, 0);
-			thrum__adapt_tell_holders(object, lock, tid);
+			thrum__adapt_tell_holders(object, lock, tid, tid_of);
 			name_handler(object, lock, tid, noun);
 		}
 	}

@@ -200,6 +200,8 @@ bool thrum__adapt_pipe_is_filled(int fd);
 uint32_t thrum__adapt_pipe_ends(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
 int thrum__adapt_pipe_other(int fd, bool writes);
+/* The same of a pipe by its inode, also if this process has closed both ends. O(pipes). */
+int thrum__adapt_pipe_made_as(uint64_t inode, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
 /* Whether there may be any. */

@@ -338,6 +338,14 @@ int thrum__adapt_pipe_other(int fd, bool writes)
 	return !pipe ? -1 : atomic_load(writes ? &pipe->to : &pipe->from);
 }
 
+int thrum__adapt_pipe_made_as(uint64_t inode, bool writes)
+{
+	for (uint32_t i = 0; i < pipes_used(); i++)
+		if (atomic_load(&pipes[i].to_inode) == inode)
+			return atomic_load(writes ? &pipes[i].to : &pipes[i].from);
+	return -1;
+}
+
 uint64_t thrum__adapt_pipe_peer(int fd)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;

@@ -61,11 +61,20 @@ static bool is_known(pid_t process, const struct search *search)
 		(search->last != search->at && closes_at_exec(process, search->last));
 }
 
+/* The number under which this process made an end, and others got it with a fork; -1: not known. A process
+ * for which the calling thread waits may wait for an end of another pipe. */
+static int number_of(const struct look *look, const struct end *end)
+{
+	int number = end->is_socket ? -1 : thrum__adapt_pipe_made_as(end->inode, end->writes);
+
+	return number >= 0 ? number : thrum__adapt_pipe_other(look->fd, end->writes);
+}
+
 /* Whether a process has an end under another number than that under which it can have got it by mistake: so
  * it was moved on purpose. */
 static bool is_moved(const struct look *look, pid_t process, const struct search *search)
 {
-	int other = thrum__adapt_pipe_other(look->fd, search->end->writes);
+	int other = number_of(look, search->end);
 	pid_t parent = thrum__adapt_process_parent(process);
 	struct search theirs = {search->end, -1, -1};
 
@@ -90,8 +99,7 @@ static bool is_meant(const struct look *look, pid_t process, const struct search
 	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
 		thrum__adapt_process_is_told(process, search->at) || is_known(process, search) ||
 		is_moved(look, process, search) ||
-		((search->at != search->last ||
-			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
+		((search->at != search->last || search->at != number_of(look, search->end)) &&
 			!thrum__adapt_process_is_other(look->self, process));
 }
 

@@ -25,7 +25,7 @@ static NOINLINE void wait_for_mutex(GMutex *mutex, const void *caller)
 {
 	struct wait wait;
 
-	thrum__adapt_wait_lock(&wait, mutex, 0, "mutex", caller, false);
+	thrum__adapt_wait_lock(&wait, mutex, NULL, "mutex", caller, false);
 	real_g_mutex_lock(caller)(mutex);
 	thrum__adapt_wait_lock_end(&wait, true);
 }

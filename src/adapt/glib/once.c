@@ -29,7 +29,7 @@ bool thrum__adapt_glib_begin_wait(struct wait *wait, const void *lock, const cha
 {
 	if (!is_chosen(ADAPTER_GLIB) || !is_under_way(lock) || !thrum__adapt_glib_begin())
 		return false;
-	thrum__adapt_wait_lock(wait, lock, 0, noun, caller, false);
+	thrum__adapt_wait_lock(wait, lock, NULL, noun, caller, false);
 	return true;
 }
 

@@ -77,7 +77,7 @@ static bool watch_takers(const void *lock, const void *caller, bool was_signalle
 	atomic_fetch_add(watch_of(lock), 1);
 	/* Its release, just before the wait, tells whose lock it is. */
 	if (!thrum__adapt_is_known_well(object, caller))
-		thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));
+		thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid), NULL);
 	return true;
 }
 

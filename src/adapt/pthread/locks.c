@@ -68,7 +68,7 @@ static NOINLINE bool begin(void)
 	{ \
 		struct wait wait; \
 \
-		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, PLACE(noun, caller), \
+		thrum__adapt_wait_lock(&wait, lock, tid, noun, PLACE(noun, caller), \
 			IS_TIMED(name)); \
 		int result = strcmp(#name, "pthread_mutex_lock") == 0 \
 			? thrum__adapt_wait_shared(&wait, lock, caller) \

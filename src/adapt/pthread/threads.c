@@ -369,7 +369,7 @@ static int do_once(once_function *really, void *control, void (*routine)(void), 
 	if (LIKELY(state & ONCE_DONE) || !is_on(ADAPTER_PTHREAD))
 		return really(control, routine);
 	if (state & ONCE_RUNNING)
-		thrum__adapt_wait_lock(&wait, control, 0, "once", caller, false);
+		thrum__adapt_wait_lock(&wait, control, NULL, "once", caller, false);
 	once = (struct once){routine, control, caller};
 	int result = really(control, run_once);
 

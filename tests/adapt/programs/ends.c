@@ -257,6 +257,27 @@ static void behind(void)
 	wait_for_filter(false);
 }
 
+/* It waits for the output of another program, whose input's end a third one has got. */
+static void relayed(void)
+{
+	int in[2], out[2];
+	pid_t filter, other;
+
+	make(in);
+	make(out);
+	if (!is_fine)
+		fcntl(in[1], F_SETFD, 0);
+	filter = start("cat", NULL, in[0], out[1]);
+	other = start("sleep", "20", -1, -1);
+	close(in[0]);
+	close(in[1]);
+	close(out[1]);
+	read_all(out[0]);
+	waitpid(filter, NULL, 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
 static void parent(void)
 {
 	wait_for_filter(true);
@@ -681,13 +702,13 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
-		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
-		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
-		{"lint", lint}, {"aside", aside}, {"moved", moved}, {"napping", napping},
-		{"nods", nods}, {"nods_feeds", nods_feeds}, {"nods_logs", nods_logs},
-		{"nods_first", nods_first}, {"nightly", nightly}, {"nightly_run", nightly_run},
-		{"nightly_first", nightly_first}, {"nightly_part", nightly_part},
-		{"buffered", buffered}};
+		{"behind", behind}, {"parent", parent}, {"relayed", relayed}, {"busy", busy},
+		{"unread", unread}, {"late", late}, {"masked", masked}, {"working", working},
+		{"noisy", noisy}, {"lint", lint}, {"aside", aside}, {"moved", moved},
+		{"napping", napping}, {"nods", nods}, {"nods_feeds", nods_feeds},
+		{"nods_logs", nods_logs}, {"nods_first", nods_first}, {"nightly", nightly},
+		{"nightly_run", nightly_run}, {"nightly_first", nightly_first},
+		{"nightly_part", nightly_part}, {"buffered", buffered}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
