@@ -103,7 +103,7 @@ static void put_function(struct thrum__words_sentence *s, const struct thrum_tra
 	thrum__words_put_name(s, site->function, strlen(site->function));
 }
 
-/* Writes by what the tasks became slower: "; 95 ms more waiting in fetch for lock › holder". */
+/* Writes by what the tasks became slower: "; 95 ms more waiting in fetch for lock “db”, held by “backup”". */
 static void put_change(struct thrum__words_sentence *s, const struct thrum__comparison *c,
 	const struct thrum__difference *d)
 {
@@ -113,6 +113,11 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 	if (d->by_frame == THRUM__NONE)
 		return;
 	thrum__words_put(s, "; ");
+	if (d->percentile > 0) {
+		thrum__words_put(s, "in one slower than ");
+		thrum__words_put_number(s, d->percentile);
+		thrum__words_put(s, " % of them, ");
+	}
 	thrum__words_put_duration(s, d->by_time[THRUM__BAD] - d->by_time[THRUM__GOOD], 3);
 	thrum__words_put(s, " more ");
 	for (uint32_t i = d->by_frame; paths->frames[i].parent != THRUM__NONE;
@@ -132,7 +137,10 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 			thrum__words_kind_before(c->model[THRUM__BAD],
 				paths->frames[frames[i]].task));
 		thrum__words_put_quoted(s, name, size);
-		thrum__words_put(s, i > 0 ? " › " : "");
+		thrum__words_put(s,
+			i == 0                                                ? ""
+				: thrum__slow_frame_is_lock(paths, frames[i]) ? ", held by "
+									      : " › ");
 	}
 	switch (d->by_doing) {
 	case THRUM__DOING_RUNS: thrum__words_put(s, count > 0 ? ", which runs" : "running"); break;

@@ -32,6 +32,7 @@ enum step_text {
 	STOPPED_MEANWHILE,
 	TIMER_STOPPED,
 	NEVER_TOOK,
+	ENDED_BEFORE,
 	OTHERS_SIGNALLED,
 	NOBODY_TAKES,
 	UNSERVED_SOME,
@@ -134,6 +135,10 @@ static const struct thrum__step_text texts[STEP_TEXTS] = {
 	[THRUM__STEP_NEVER_READY] = {"Is never made ready", "$x others like it were", NULL},
 	[NEVER_WAITED] = {"Waits for nothing, and is never made ready",
 		"$x others like it were, most of them after a wait", NULL},
+	[ENDED_BEFORE] = {"Waits for “$o”, which had ended before",
+		"it is never made ready, as $x others like it were",
+		"$t waits for $o, which had ended before; "
+		"it is never made ready, as $x others like it were."},
 	[NEVER_TOOK] = {"Never takes “$o”", "$x others like it did", NULL},
 	[THRUM__STEP_SHOULD_END] = {"Should resolve “$o”", "tasks like it resolve theirs", NULL},
 	[THRUM__STEP_RESOLVED_OTHERS] = {"Ends without resolving “$o”", "it resolved those before",
@@ -324,6 +329,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 	case THRUM__STEP_NEVER_READY:
 		return finding->steps[i].other == THRUM__NONE               ? kind
 			: finding->steps[i].other == finding->steps[i].task ? NEVER_WAITED
+			: finding->steps[i].edge != THRUM__NONE             ? ENDED_BEFORE
 									    : NEVER_TOOK;
 	case THRUM__STEP_SIGNALLED_LAST: return finding->steps[i].more > 0 ? UNCOUNTED : kind;
 	case THRUM__STEP_CANCELLED_MEANWHILE:

@@ -219,6 +219,45 @@ static void only_it_never_waited(void **state)
 	}
 }
 
+/* Links wait for the build tool; the last one begins to wait when that has ended. So may others do. */
+static void it_waited_too_late(void **state)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+
+	(void)state;
+	for (int others = 0; others < 2; others++) {
+		begin();
+		for (int i = 0; i < 5; i++) {
+			bool is_late = others > 0 && i == 2;
+
+			tell_task(10 * i, 10 + i, "link");
+			story_tell("%d" MS "create 1 %d task\n%d" MS "%s 1 %d\n%d" MS
+				   "wait %d %d\n",
+				10 * i, 60 + i, 10 * i, is_late ? "resolve" : "ready", 60 + i,
+				10 * i + 1, 10 + i, 60 + i);
+			if (!is_late)
+				story_tell("%d" MS "resolve 1 %d\n", 10 * i + 1, 60 + i);
+			story_tell("%d" MS "ready 1 %d\n%d" MS "switch %d\n%d" MS
+				   "resolve %d %d\n%d" MS "switch 1\n",
+				10 * i + 1, 10 + i, 10 * i + 2, 10 + i, 10 * i + 5, 10 + i, 10 + i,
+				10 * i + 5);
+		}
+		tell_task(90, 30, "link");
+		story_tell(
+			"91" MS "wait 30 64\n95" MS "should-resolve 30\n2900" MS "log 1 \"end\n");
+		model = story_findings(&findings);
+		assert_int_equal(findings.count, 1);
+		step = findings.findings[0].steps;
+		assert_int_equal(step->kind, THRUM__STEP_NEVER_READY);
+		assert_int_equal(step->other != THRUM__NONE, others == 0);
+		if (others == 0)
+			assert_int_equal(step->time, 91000000);
+		story_free(model, &findings);
+	}
+}
+
 static void it_was_ready(void **state)
 {
 	(void)state;
@@ -317,6 +356,7 @@ int main(void)
 		cmocka_unit_test(it_never_took_one),
 		cmocka_unit_test(it_took_one_long_ago),
 		cmocka_unit_test(it_was_never_ready),
+		cmocka_unit_test(it_waited_too_late),
 		cmocka_unit_test(only_it_never_waited),
 		cmocka_unit_test(it_was_ready),
 		cmocka_unit_test(it_was_ready_long_ago),

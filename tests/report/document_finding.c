@@ -288,6 +288,11 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
 	expect_step(&t,
 		"[promise 4] is woken for [b], but no longer waits there, and takes nothing.");
+	t.finding.steps[1].kind = THRUM__STEP_NEVER_READY;
+	expect_step(&t,
+		"[promise 4] waits for [b], which had ended before; it is never made ready, as 2 others "
+		"like it were.");
+	t.finding.steps[1].kind = THRUM__STEP_WOKEN_INSTEAD;
 	t.finding.steps[1].more = 4;
 	expect_step(&t, "[promise 4] is woken for [b], but doesn't take it, though it is free.");
 	t.finding.steps[1].edge = THRUM__NONE;

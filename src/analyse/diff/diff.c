@@ -130,7 +130,8 @@ struct members {
 	uint32_t count;
 	int64_t *lives; /* in ns, of the tasks that ended; sorted */
 	size_t life_count;
-	uint32_t median, slowest; /* of these tasks */
+	struct thrum__diff_lives by_life; /* these tasks; valid while their group is compared */
+	uint32_t median, slowest;
 };
 
 struct comparing {
@@ -164,6 +165,7 @@ static void measure_lives(struct members *members)
 	for (size_t i = 0; i < count; i++)
 		members->lives[i] = items[i].key;
 	members->life_count = count;
+	members->by_life = (struct thrum__diff_lives){items, count};
 	members->median = count > 0 ? items[(count - 1) / 2].item : THRUM__NONE;
 	members->slowest = count > 0 ? items[count - 1].item : THRUM__NONE;
 }
@@ -383,17 +385,21 @@ static struct thrum__difference *add_times(struct comparing *c, uint32_t group, 
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
 	struct thrum__difference *difference = thrum__diff_add(c->comparison, kind, group,
 		&c->failed);
+	struct thrum__diff_lives by_life[] = {good->by_life, bad->by_life};
+	uint32_t examples[] = {good->median, is_few ? bad->slowest : bad->median};
 	double sum[THRUM__SIDES] = {0};
 
 	if (!difference)
 		return NULL;
+	if (kind == THRUM__DIFFERENCE_SLOWER && !is_few)
+		thrum__diff_tail(by_life, examples, &difference->percentile);
 	difference->longer = longer;
 	difference->is_few = is_few;
 	for (int which = 0; which < THRUM__SIDES; which++) {
 		const struct members *members = &c->members[which];
 		struct thrum__difference_side *side = &difference->side[which];
 
-		side->task = is_few && which == THRUM__BAD ? members->slowest : members->median;
+		side->task = examples[which];
 		set_proof(members, difference->kind, side);
 		side->count = side->of = (uint32_t)members->life_count;
 		side->p50 = members->lives[(members->life_count - 1) / 2];

@@ -8,6 +8,7 @@
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
  *	items.c  compares orders of the tasks of one item, if it goes wrong, and finds steps that some
  *	         items lack
+ *	tail.c   finds the example of a slower group where only its longest lives became longer
  *	sooner.c finds steps that came too soon for a task that goes wrong
  *	counts.c compares how many tasks a group has for each creator, whether they are at the same
  *	         time, and for which groups others wait
@@ -90,7 +91,10 @@ struct thrum__difference {
 	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */
 	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */
 	bool is_few;     /* SLOWER: only the slowest task, or too few for a test of chance */
-	bool is_one;     /* SLOWER: a single task out of many took that much longer */
+	/* SLOWER: the examples are so many percent along the lives, as most of the additional time is that of
+	 * the longest ones; 0: they are the medians, or with is_few the slowest one. */
+	unsigned percentile;
+	bool is_one; /* SLOWER: a single task out of many took that much longer */
 	/* SLOWER: ns that BAD's tasks took in addition, all together; and the greatest change between
 	 * the paths of the two examples: its frame in paths[BAD] or NONE, what its task does (enum
 	 * thrum__doing), an example of the task that did so or had the lane, and its ns. */

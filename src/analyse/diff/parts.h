@@ -87,6 +87,18 @@ THRUM__MUST_USE int thrum__diff_unsignalled(struct thrum__comparison *,
 /* Whether there is a difference of this kind and group. Sets *index to its place. */
 bool thrum__diff_has(const struct thrum__comparison *, int kind, uint32_t group, uint32_t *index);
 
+/* Lives of tasks that ended, the shortest first: `item` is the task, `key` the ns. */
+struct thrum__diff_lives {
+	const struct thrum__base_sort_item *items;
+	size_t count;
+};
+
+/* Whether most of what BAD's tasks took longer is that of a few of them. Sets tasks[] to an example of these
+ * and to the task of GOOD that has the same place among the lives there, and *percent to how many tasks are
+ * shorter. There must be lives. O(lives). */
+bool thrum__diff_tail(const struct thrum__diff_lives lives[THRUM__SIDES],
+	uint32_t tasks[THRUM__SIDES], unsigned *percent);
+
 /* The longest time for which a task waited for a lock, in ns. */
 int64_t thrum__diff_longest_wait(const struct thrum__model *, uint32_t lock);
 

@@ -191,7 +191,8 @@ struct thrum__step {
 	 * waits for `other`, another condition; 2 if it had given up its wait for `other`; 3 if it had ended;
 	 * 4 if it runs since, and doesn't take `other`, a lock or a permit. CANCELLED_MEANWHILE: 2 if it is a
 	 * timer, and those like `other` ended when it came. NEVER_READY: how many like it
-	 * were, or took a permit. `other` is the task itself if most of these had waited, and it didn't.
+	 * were, or took a permit. `other` is the task itself if most of these had waited, and it didn't; or
+	 * with an edge, what had ended before the task began to wait for it.
 	 * SHOULD_GO_ON: 1 if it ran it last, and its like went on in another thread; 2 if
 	 * `other` made it, and such children ended first.
 	 * SIGNALLED_LAST: 0, or how often it signalled a condition and counted none of those that wait.

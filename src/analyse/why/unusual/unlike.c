@@ -169,27 +169,49 @@ static bool has_waited(const struct thrum__model *model, uint32_t task)
 	return thrum__why_edge_from(model, task, THRUM__EDGE_WAIT) != THRUM__NONE;
 }
 
+/* The wait of a task for another one that had ended before, as far as is known; or NONE. */
+static uint32_t late_wait(const struct thrum__model *model, uint32_t task)
+{
+	THRUM__EDGES_FROM (model, task, edge, LOCKS_BACK) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_has_row(&model->tasks, to) &&
+			!thrum__analyse_task_is_object(model, to) &&
+			THRUM__TASK(model, thrum__model_heir(model, to), end) <
+				THRUM__EDGE(model, edge, time))
+			return edge;
+	}
+	return THRUM__NONE;
+}
+
+/* Those like a task that were made ready. */
+struct beside {
+	uint32_t count;
+	uint32_t waited; /* how many of them waited before */
+	uint32_t late;   /* and how many of these for what had ended */
+};
+
 /* How many others like a task were made ready, ran and were resolved, if each that was resolved did so, and
- * this one was never ready; 0: that isn't so. Sets *waited to how many of them waited before. O(tasks). */
-static uint32_t ready_beside(struct thrum__search *search, uint32_t task, uint32_t *waited)
+ * this one was never ready; 0: that isn't so. O(tasks). */
+static struct beside ready_beside(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t count = 0;
-
-	*waited = 0;
+	struct beside none = {0}, found = {0};
 
 	if (THRUM__TASK(model, task, run) != THRUM__NONE ||
 		thrum__why_ends_by_itself(model, task) || may_have_been_ready(model, task))
-		return 0;
-	for (uint32_t at = model->tasks.count; count < LIKE_MOST &&
+		return none;
+	for (uint32_t at = model->tasks.count; found.count < LIKE_MOST &&
 		(at = thrum__why_resolved_like(search, task, at)) != THRUM__NONE;
-		count++) {
+		found.count++) {
 		if (THRUM__TASK(model, at, run) == THRUM__NONE ||
 			thrum__why_edge_to(model, at, THRUM__EDGE_READY) == THRUM__NONE)
-			return 0;
-		*waited += has_waited(model, at);
+			return none;
+		found.waited += has_waited(model, at);
+		found.late += late_wait(model, at) != THRUM__NONE;
 	}
-	return count >= LIKE_MIN && search->budget > 0 ? count : 0;
+	return found.count >= LIKE_MIN && search->budget > 0 ? found : none;
 }
 
 /* Whether all others like a task have ended long ago, and it doesn't wait. */
@@ -203,34 +225,32 @@ static bool is_straggler(const struct thrum__search *search, uint32_t task)
 		!has_waited(search->model, task);
 }
 
-/* The leaf, or else the only straggler, that was never made ready, as all its like were. Sets *count to how
- * many these are, and *waited to how many of them waited before. NONE: there is none. */
-static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_t *count,
-	uint32_t *waited)
+/* The leaf, or else the only straggler, that was never made ready, as all its like were. Sets *beside to
+ * these. NONE: there is none. */
+static uint32_t never_ready(struct thrum__search *search, uint32_t task, struct beside *beside)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t found = THRUM__NONE, others_waited;
+	uint32_t found = THRUM__NONE;
 
 	if (search->gap >= 0 || model->is_joined)
 		return THRUM__NONE;
-	*count = ready_beside(search, task, waited);
-	if (*count > 0)
+	*beside = ready_beside(search, task);
+	if (beside->count > 0)
 		return task;
 	if (THRUM__TASK(model, task, run) != THRUM__NONE ||
 		!thrum__why_spend(search, model->tasks.count))
 		return THRUM__NONE;
 	THRUM__EACH_TASK (model, at) {
-		uint32_t others = at != task && is_straggler(search, at)
-			? ready_beside(search, at, &others_waited)
-			: 0;
+		struct beside others = {0};
 
-		if (others == 0)
+		if (at != task && is_straggler(search, at))
+			others = ready_beside(search, at);
+		if (others.count == 0)
 			continue;
 		if (found != THRUM__NONE)
 			return THRUM__NONE;
 		found = at;
-		*count = others;
-		*waited = others_waited;
+		*beside = others;
 	}
 	return found;
 }
@@ -238,16 +258,23 @@ static uint32_t never_ready(struct thrum__search *search, uint32_t task, uint32_
 bool thrum__why_add_never_ready(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
-	uint32_t count, waited, task = never_ready(search, path->leaf, &count, &waited);
+	const struct thrum__model *model = search->model;
+	struct beside beside;
+	uint32_t task = never_ready(search, path->leaf, &beside), late, other = THRUM__NONE;
 
-	if (task != THRUM__NONE)
-		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEVER_READY, task,
-					    !has_waited(search->model, task) && 2 * waited > count
-						    ? task
-						    : THRUM__NONE,
-					    THRUM__TASK(search->model, task, created), THRUM__NONE),
-			count);
-	return task != THRUM__NONE;
+	if (task == THRUM__NONE)
+		return false;
+	late = beside.late == 0 ? late_wait(model, task) : THRUM__NONE;
+	if (late != THRUM__NONE)
+		other = THRUM__EDGE(model, late, to);
+	else if (!has_waited(model, task) && 2 * beside.waited > beside.count)
+		other = task;
+	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_NEVER_READY, task, other,
+				    late != THRUM__NONE ? THRUM__EDGE(model, late, time)
+							: THRUM__TASK(model, task, created),
+				    late),
+		beside.count);
+	return true;
 }
 
 /* ---- A timer that was stopped ------------------------------------------------------------------- */
