@@ -4,7 +4,8 @@
  * the callback for reading again and again. A callback that takes nothing before more bytes have come waits
  * for ever. It is told once the same bytes are left for long, more bytes have come, a thread waits for an
  * answer to them, and all others sleep, or go on as clients do that are answered meanwhile. The loop must not
- * wait for room to write: the callback may leave bytes until others have read.
+ * wait for room to write: the callback may leave bytes until others have read. Where others go on, the
+ * callback must never have left bytes so and taken them later: it may wait for a time, or for one of them.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -29,6 +30,7 @@ static struct limited {
 	uint32_t calls;                     /* in a row that left the same bytes in a full buffer */
 	int64_t since, next;                /* when that began, and when it is looked at, */
 	int64_t rest;                       /* and also whether all others sleep */
+	bool takes_late;                    /* bytes were taken that had been left so often */
 	thrum_task task;                    /* that tells of it, or NONE */
 } limited[LIMITED_MAX];
 static _Atomic int used; /* no entry from this one on was ever used */
@@ -55,6 +57,7 @@ static struct limited *make(struct bufferevent *buffer)
 			continue;
 		limited[i].calls = 0;
 		limited[i].left = 0;
+		limited[i].takes_late = false;
 		limited[i].task = THRUM_TASK_NONE;
 		raise_to(&used, i + 1);
 		return &limited[i];
@@ -67,6 +70,7 @@ static void begin_anew(struct limited *one, size_t left)
 	if (one->task && one->process == own_pid())
 		thrum_task_resolve(one->task);
 	one->task = THRUM_TASK_NONE;
+	one->takes_late |= one->calls >= OFTEN && left < one->left;
 	one->left = left;
 	one->calls = 0;
 }
@@ -110,8 +114,9 @@ static int asks_room(const struct event_base *base, const struct event *event, v
 /* Whether it is left for good, though others go on. */
 static bool is_left_beside(const struct limited *one, struct others *others)
 {
-	return thrum__adapt_rounds_are_idle(others->fd, one->since, one->since, false,
-		       &others->waiter) &&
+	return !one->takes_late &&
+		thrum__adapt_rounds_are_idle(others->fd, one->since, one->since, false,
+			&others->waiter) &&
 		others->waiter;
 }
 

@@ -42,6 +42,7 @@ struct node {
 	bool is_free;          /* it may go on anyhow */
 	bool is_doubtful;      /* with doubts, it may go on anyhow */
 	bool is_weak;          /* it is but possible that it is blocked */
+	bool is_tried;         /* a lock for which a task waits with a time limit */
 	bool is_left;          /* it is not yet known to go on */
 	bool is_blocked;       /* without doubts */
 	bool is_surely_blocked;
@@ -225,6 +226,22 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 	}
 }
 
+/* Lets those go on that have a read-write lock for reading and wait for it, while a task waits for it with a
+ * time limit. They may want it for reading again: they wait for that task only, until it gives up. */
+static void free_readers(struct net *net, const struct node *node)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(graph, node->task);
+
+	for (uint32_t i = 0; i < lock->count; i++) {
+		uint32_t task = lock->holds[i].task;
+		uint32_t number = task == THRUM__NONE ? 0 : thrum__analyse_graph_list(graph, task);
+
+		if (number > 0 && thrum__analyse_graph_waits(graph, task).waits[0].on == node->task)
+			net->nodes[number].is_free = true;
+	}
+}
+
 /* Marks the tasks whose waits have a time limit. */
 static void mark_timed(struct net *net)
 {
@@ -236,9 +253,18 @@ static void mark_timed(struct net *net)
 		if (task == THRUM__NONE)
 			continue;
 		number = thrum__analyse_graph_list(&net->search->graph, task);
-		if (number > 0)
-			net->nodes[number].is_doubtful = net->nodes[number].is_weak = true;
+		if (number == 0)
+			continue;
+		net->nodes[number].is_doubtful = net->nodes[number].is_weak = true;
+		number = node_of(net,
+			thrum__analyse_graph_waits(&net->search->graph, task).waits[0].on);
+		if (number >= net->locks && number < net->left)
+			net->nodes[number].is_tried = true;
 	}
+	for (uint32_t i = net->locks; i < net->left; i++)
+		if (net->nodes[i].is_tried &&
+			THRUM__BEGINS_WITH(model, net->nodes[i].task, "rwlock "))
+			free_readers(net, &net->nodes[i]);
 }
 
 /* Fills a node with the lanes to which its task is left. */

@@ -2,6 +2,7 @@
 /* Tells who serves a condition, mailbox, stream or semaphore: who ends the waits for it. */
 #include "analyse/why/objects/objects.h"
 
+#define ENDS_BACK 64      /* edges of a task, back to the end of its wait */
 #define LOOK_BACK 1024    /* edges of an object that are searched, from the latest back */
 #define TIMES 10          /* so many times as long as ever is suspicious */
 #define HELD_MIN 50000000 /* ns */
@@ -65,6 +66,20 @@ bool thrum__why_is_writer(const struct thrum__model *model, uint32_t object, uin
 	return by_maker == THRUM__EDGE_SIGNAL;
 }
 
+/* Whether a handle or timer waited for an object in its callback, and went on: who ended it later ended no
+ * wait. */
+static bool went_on(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	int sort = THRUM__TASK(model, task, kind);
+
+	if (sort != THRUM_KIND_HANDLE && sort != THRUM_KIND_TIMER)
+		return false;
+	THRUM__EDGES_FROM (model, task, edge, ENDS_BACK)
+		if (THRUM__EDGE(model, edge, to) == object)
+			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ;
+	return false;
+}
+
 /* Adds the task that resolved one which waited for the object. One that lets a writer write doesn't
  * serve readers, and the other way round. */
 static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
@@ -73,7 +88,8 @@ static void add_resolver(const struct thrum__model *model, struct thrum__why_ser
 	uint32_t edge;
 
 	if (!thrum__model_has_row(&model->tasks, waiter) ||
-		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED)
+		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED ||
+		went_on(model, waiter, object))
 		return;
 	edge = thrum__why_edge_to(model, waiter, THRUM__EDGE_RESOLVE);
 	if (edge != THRUM__NONE && THRUM__EDGE(model, edge, from) != waiter &&
