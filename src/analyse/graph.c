@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define TOLD_WITHIN \
+	4096 /* tasks made since a wait for a process that are searched for what it waits for */
 #define EDGES_MAX 64 /* searched for the latest wait for a task */
 #define ABOVE_MAX 32 /* tasks above one, searched for a name */
 
@@ -266,17 +268,47 @@ static uint32_t child_of(const struct thrum__model *model, const char *number, s
 	return count == 1 ? found : THRUM__NONE;
 }
 
+/* A task by which another recording tells for what that process waits, made since a task; or NONE. */
+static uint32_t told_of(const struct thrum__model *model, uint32_t since, const char *number,
+	size_t size)
+{
+	uint32_t task = thrum__analyse_task_from(model, THRUM__TASK(model, since, created));
+
+	for (uint32_t last = task + TOLD_WITHIN; task < model->tasks.count && task < last; task++) {
+		const char *other;
+		size_t length;
+
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_TASK ||
+			!thrum__analyse_task_is_pending(model, task) || !rests(model, task))
+			continue;
+		length = number_after(thrum__model_task_name(model, task, NULL), "process ",
+			&other);
+		if (length == size && other[size] == ' ' && memcmp(other, number, size) == 0)
+			return task;
+	}
+	return THRUM__NONE;
+}
+
 unsigned thrum__analyse_process_wait(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
+	int kind = THRUM__TASK(model, task, kind);
 	const char *number;
 	size_t size;
-	uint32_t child;
+	uint32_t child = THRUM__NONE;
 
-	if (!model->is_joined || THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
+	if (!model->is_joined || (kind != THRUM_KIND_HANDLE && kind != THRUM_KIND_REQUEST))
 		return 0;
-	size = number_after(thrum__model_task_name(model, task, &size), "process ", &number);
-	child = size > 0 && number[size] == ' ' ? child_of(model, number, size) : THRUM__NONE;
+	size = number_after(thrum__model_task_name(model, task, NULL), "process ", &number);
+	if (size > 0 && number[size] == (kind == THRUM_KIND_HANDLE ? ' ' : '\0'))
+		child = child_of(model, number, size);
+	/* Others may know more: also a request that waits for a lock of theirs. */
+	if (kind == THRUM_KIND_REQUEST && child != THRUM__NONE) {
+		uint32_t told = told_of(model, task, number, size);
+
+		child = told == THRUM__NONE ? child : told;
+	}
 	if (child == THRUM__NONE || !thrum__analyse_task_is_pending(model, child) ||
 		!rests(model, child))
 		return 0;

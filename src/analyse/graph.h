@@ -224,7 +224,9 @@ uint32_t thrum__analyse_connection_wait(const struct thrum__model *, uint32_t nu
 	struct thrum__analyse_wait *wait);
 
 /* If a task stands for a forked child ("process 12 (worker)") that is recorded, too, and whose only thread
- * waits, sets *wait to a wait for that thread, and returns 1; else returns 0. */
+ * waits, sets *wait to a wait for that thread, and returns 1; else returns 0. The same for a request for the
+ * child's end ("process 12"): if another process of the trace tells for what the child waits, the wait is for
+ * the task that tells so. */
 unsigned thrum__analyse_process_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 

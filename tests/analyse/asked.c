@@ -24,6 +24,9 @@ struct asking {
 	bool is_unasked; /* the last time it asks for nothing */
 	bool is_queued;  /* the last time, it makes ready a task that is like no other */
 	bool is_free;    /* the loop waits for nothing */
+	bool is_new;     /* each of the earlier rounds has an asker of its own */
+	bool is_soon;    /* the same; all of their answers came before they waited */
+	bool is_mute;    /* the same; one of the tasks signalled nothing */
 	const char *rest;
 };
 
@@ -37,34 +40,47 @@ static unsigned condition_of(const struct asking *asking, unsigned round)
 	return asking->is_shared ? 6 : 200 + round;
 }
 
+/* The thread that asks in a round. */
+static unsigned asker_of(const struct asking *asking, unsigned round)
+{
+	return asking->is_new && round < asking->rounds ? 20 + round : 2;
+}
+
 static void ask(const struct asking *asking, unsigned round, unsigned ms, const char *label)
 {
 	unsigned task = task_of(asking, round), condition = condition_of(asking, round);
+	unsigned asker = asker_of(asking, round);
 
+	if (asking->is_new)
+		story_tell("%u" MS "@1 create 1 %u thread\n%u" MS "@1 switch %u\n", ms, 20 + round,
+			ms, asker);
 	if (!asking->is_handle)
-		story_tell("%u" MS "@1 create 2 %u handle =1\n%u" MS "@1 label %u \"%s\n", ms, task,
-			ms, task, label);
-	story_tell("%u" MS "@1 ready 2 %u\n", ms, task);
+		story_tell("%u" MS "@1 create %u %u handle =1\n%u" MS "@1 label %u \"%s\n", ms,
+			asker, task, ms, task, label);
+	story_tell("%u" MS "@1 ready %u %u\n", ms, asker, task);
 	if (!asking->is_shared)
-		story_tell("%u" MS "@1 create 2 %u condition =2\n", ms, condition);
+		story_tell("%u" MS "@1 create %u %u condition =2\n", ms, asker, condition);
 }
 
 static void answer(const struct asking *asking, unsigned round, unsigned ms)
 {
 	unsigned task = task_of(asking, round), condition = condition_of(asking, round);
+	unsigned asker = asker_of(asking, round);
 
 	story_tell("%u" MS "resume\n%u" MS "switch %u\n", ms, ms, task);
 	if (asking->by_other && round == 0)
 		story_tell("%u" MS "@2 signal 5 %u =1\n", ms, condition);
-	else
+	else if (!asking->is_mute || round > 0)
 		story_tell("%u" MS "signal %u %u =1\n", ms, task, condition);
 	story_tell("%u" MS "switch 1\n", ms);
 	if (!asking->is_handle)
 		story_tell("%u" MS "resolve 1 %u\n", ms, task);
-	story_tell("%u" MS "suspend - \"wait for work\n%u" MS "@1 resume\n%u" MS "@1 read 2 %u\n",
-		ms, ms + 1, ms + 1, condition);
+	story_tell("%u" MS "suspend - \"wait for work\n%u" MS "@1 resume\n%u" MS "@1 read %u %u\n",
+		ms, ms + 1, ms + 1, asker, condition);
 	if (!asking->is_shared)
-		story_tell("%u" MS "@1 resolve 2 %u\n", ms + 1, condition);
+		story_tell("%u" MS "@1 resolve %u %u\n", ms + 1, asker, condition);
+	if (asking->is_new)
+		story_tell("%u" MS "@1 resolve %u %u\n", ms + 1, asker, asker);
 }
 
 static void tell(const struct asking *asking)
@@ -79,8 +95,10 @@ static void tell(const struct asking *asking)
 		   "1" MS "suspend - \"wait for work\n");
 	for (; round < asking->rounds; round++, ms += 10) {
 		ask(asking, round, ms, "idle answer");
-		story_tell("%u" MS "@1 wait 2 %u =7\n%u" MS "@1 suspend - \"blocked\n", ms,
-			condition_of(asking, round), ms);
+		if (!asking->is_soon)
+			story_tell("%u" MS "@1 wait %u %u =7\n", ms, asker_of(asking, round),
+				condition_of(asking, round));
+		story_tell("%u" MS "@1 suspend - \"blocked\n", ms);
 		answer(asking, round, ms + 2);
 	}
 	story_tell("%u" MS "resume\n%u" MS "switch 4\n", ms, ms);
@@ -138,6 +156,19 @@ static void a_loop_that_is_asked_waits_for_who_asks(void **state)
 	assert_int_equal(FIND(.rounds = 4, .rest = "blocked for a time"), THRUM__POSSIBLE + 1);
 }
 
+static void others_asked_before(void **state)
+{
+	(void)state;
+	assert_int_equal(FIND(.rounds = 4, .is_new = true), THRUM__LIKELY + 1);
+	assert_int_equal(FIND(.rounds = 1, .is_new = true), THRUM__POSSIBLE + 1);
+	/* Nobody ever waited there; or such a task may end without a signal. */
+	assert_int_equal(FIND(.rounds = 4, .is_new = true, .is_soon = true), 0);
+	assert_int_equal(FIND(.rounds = 4, .is_new = true, .is_mute = true), 0);
+	assert_int_equal(FIND(.rounds = 4, .is_new = true, .by_other = true), 0);
+	assert_int_equal(FIND(.rounds = 4, .is_new = true, .is_free = true), 0);
+	assert_int_equal(FIND(.rounds = 4, .is_new = true, .is_unasked = true), 0);
+}
+
 static void others_may_signal(void **state)
 {
 	(void)state;
@@ -157,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_that_is_asked_waits_for_who_asks),
+		cmocka_unit_test(others_asked_before),
 		cmocka_unit_test(others_may_signal),
 	};
 

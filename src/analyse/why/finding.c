@@ -386,6 +386,7 @@ static int (*const steps[])(struct thrum__search *) = {
 	thrum__why_find_endless,
 	thrum__why_find_unwoken,
 	thrum__why_find_unserved_pools,
+	thrum__why_find_own_jobs,
 	thrum__why_find_stuck,
 	thrum__why_find_unclosed,
 	thrum__why_find_full_pools,

@@ -441,6 +441,9 @@ THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unserved_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unclosed(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
+/* The same of threads that all wait in one place for jobs that only they could do (own_jobs.c). Always
+ * returns 0. O(lanes). */
+THRUM__MUST_USE int thrum__why_find_own_jobs(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
