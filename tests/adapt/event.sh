@@ -51,7 +51,7 @@ done
 
 # Loops that nobody tells to end, or that ended, and timers and listeners that the wrong call stopped.
 place='(main|await_news|event_left\+0x[0-9a-f]+)'
-told[left-join]='Waits for .data of socket [0-9]+'
+told[left-join]='Waits for .(data of )?socket [0-9]+'
 told[left-ended]='returned in (run_loop|event_left\+0x)'
 told[left-timer]="timer (on_beat|event_left\+0x[0-9a-f]+), stopped before it came by (on_answer|event_left\+0x)"
 told[left-active]="Waits for .event for the loop of $place.*by the event_active in (tell_news|event_left\+0x)"

@@ -38,7 +38,7 @@ done
 all_told
 has nested why 'timeout (on_first|glib_nested\+0x)[^ ]*: Waits for .main loop, run by .*; so it hangs too'
 has fine-nested why '^no findings'
-has elsewhere why ', attached to the default main context.* closes the cycle \[.*(ask|glib_elsewhere\+0x)'
+has elsewhere why ', attached to the default main context'
 has elsewhere why 'watch (on_answer|glib_elsewhere\+0x)[^ ]*: Needs the thread '
 has elsewhere why 'timeout (on_refresh|glib_elsewhere\+0x)[^ ]*: Waits for .updates'
 for case in fine helper free; do
