@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define TOLD_WITHIN \
-	4096 /* tasks made since a wait for a process that are searched for what it waits for */
+/* Tasks made since a wait for a process that are searched for what that one waits for. */
+#define TOLD_WITHIN 4096
 #define EDGES_MAX 64 /* searched for the latest wait for a task */
 #define ABOVE_MAX 32 /* tasks above one, searched for a name */
 

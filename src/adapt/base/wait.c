@@ -277,7 +277,7 @@ __thread struct returning thrum__adapt_returning __attribute__((tls_model("initi
 void thrum__adapt_wait_return(struct wait *wait)
 {
 	const struct returning *returning = &thrum__adapt_returning;
-	char label[PLACE_MAX + 16];
+	char label[PLACE_MAX];
 	int error = errno;
 
 	thrum__adapt_label(label, "return of", returning->callback);

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -142,11 +141,10 @@ static bool is_left_here(int fd)
 {
 	struct sockaddr_un own;
 	socklen_t size = sizeof own;
-	int unread = 0;
 
 	return getsockname(fd, (struct sockaddr *)&own, &size) == 0 && own.sun_family == AF_UNIX &&
 		thrum__adapt_accepter((struct sockaddr *)&own, size) == thrum_task_current() &&
-		ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
+		thrum__adapt_has_data(fd);
 }
 
 /* The socket from which the calling thread alone accepts, and which has this inode; -1: there is none. */

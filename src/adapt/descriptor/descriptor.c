@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -91,6 +92,13 @@ static bool find_out(int fd, short events)
 		return true;
 	thrum__adapt_descriptor_changes(fd);
 	return false;
+}
+
+bool thrum__adapt_has_data(int fd)
+{
+	int size = 0;
+
+	return ioctl(fd, FIONREAD, &size) == 0 && size > 0;
 }
 
 bool thrum__adapt_find_wait(int fd, short events)

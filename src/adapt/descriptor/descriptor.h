@@ -65,6 +65,9 @@ static inline bool may_block(int fd)
 	return is_of_sort(fd, DESCRIPTOR_SLOW);
 }
 
+/* Whether data lies unread in a descriptor; not whether a connection waits to be accepted. */
+bool thrum__adapt_has_data(int fd);
+
 static inline bool is_of_pipe(int fd)
 {
 	return is_of_sort(fd, DESCRIPTOR_PIPE);

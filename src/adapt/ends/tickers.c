@@ -5,7 +5,6 @@
  * another thread alone has used.
  */
 #include <linux/futex.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,13 +41,11 @@ static bool has_read(pid_t process, const struct end *end)
 /* Whether data lies unread in a socket: a question that its process should answer. */
 static bool lies_unread(const struct look *look, const struct holder *holder)
 {
-	int size = 0;
-
 	if (holder->process == look->self)
-		return ioctl(holder->at, FIONREAD, &size) == 0 && size > 0;
+		return thrum__adapt_has_data(holder->at);
 	int copy COPY = thrum__adapt_vain_duplicate(look, holder->process, holder->at);
 
-	return copy >= 0 && ioctl(copy, FIONREAD, &size) == 0 && size > 0;
+	return copy >= 0 && thrum__adapt_has_data(copy);
 }
 
 /* Whether the tickers of a process leave an end of it alone, for which another one waits. One that never was

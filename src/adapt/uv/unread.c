@@ -9,7 +9,6 @@
 
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define UNREAD_LONG 500000000 /* ns; it may be read as late */
 
@@ -54,13 +53,6 @@ static bool is_inner(int fd)
 	return thrum__adapt_origin(fd) == FROM_INSIDE || thrum__adapt_listens(fd);
 }
 
-static bool has_data(int fd)
-{
-	int size = 0;
-
-	return ioctl(fd, FIONREAD, &size) == 0 && size > 0;
-}
-
 static void look_at(struct noted *one)
 {
 	const struct looking looking = {.epoll = one->epoll, .is_endless = true};
@@ -70,10 +62,11 @@ static void look_at(struct noted *one)
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	if (one->task || rough_time() - one->since < UNREAD_LONG ||
-		real_uv_fileno(NULL)(handle, &others.fd) != 0 || !has_data(others.fd) ||
+		real_uv_fileno(NULL)(handle, &others.fd) != 0 ||
+		!thrum__adapt_has_data(others.fd) ||
 		!thrum__adapt_uv_rests(handle->loop, NULL, is_inner) ||
 		!thrum__adapt_others_settle(&others, &looking) || others.origins & ~FROM_DOOR ||
-		!has_data(others.fd))
+		!thrum__adapt_has_data(others.fd))
 		return;
 	thrum__adapt_put_call(label, "unread data of", others.fd);
 	thrum__adapt_label(label + strlen(label),

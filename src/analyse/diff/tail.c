@@ -3,8 +3,8 @@
  * medians of both recordings then differ by other things. */
 #include "analyse/diff/parts.h"
 
-#define BODY_PART \
-	4 /* a difference of the medians that makes so small a part of the time isn't its cause */
+/* Where the difference of the medians makes less than one in so many of the time, it isn't the cause. */
+#define BODY_PART 4
 
 /* The place in `count` sorted lives that is as far along as place i in `of` ones. */
 static size_t place_like(size_t i, size_t of, size_t count)

@@ -11,9 +11,8 @@
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/objects/objects.h"
 
-#define LONG \
-	1000000000   /* ns; a request to a slow disk may take as long, if the pool doesn't do it */
-#define CHAIN_MAX 16 /* requests that follow each other, as open, read, close */
+#define LONG 1000000000 /* ns: so long, a slow disk may take for a request that isn't the pool's */
+#define CHAIN_MAX 16    /* requests that follow each other, as open, read, close */
 
 /* When the latest of the works was queued; -1: they are no works of libuv. */
 static int64_t latest_of(const struct thrum__model *model, const uint32_t *works, uint32_t count)

@@ -42,7 +42,7 @@ struct node {
 	bool is_free;          /* it may go on anyhow */
 	bool is_doubtful;      /* with doubts, it may go on anyhow */
 	bool is_weak;          /* it is but possible that it is blocked */
-	bool is_tried;         /* a lock for which a task waits with a time limit */
+	bool is_tried;         /* a read-write lock for which a task waits with a time limit */
 	bool is_left;          /* it is not yet known to go on */
 	bool is_blocked;       /* without doubts */
 	bool is_surely_blocked;
@@ -106,14 +106,19 @@ static bool is_upgrade(const struct thrum__analyse_lock *lock, uint32_t task)
 	return false;
 }
 
-/* Whether a task that waits for a lock has it, and keeps it for good, whoever else comes and goes: it is a
- * read-write lock of POSIX, as the adapters name it. Nothing turns a hold of it for reading into one for
- * writing. */
+/* Whether a lock is a read-write lock of POSIX, as the adapters name it. */
+static bool is_rwlock(const struct thrum__model *model, uint32_t lock)
+{
+	return THRUM__BEGINS_WITH(model, lock, "rwlock ");
+}
+
+/* Whether a task that waits for a lock has it, and keeps it for good, whoever else comes and goes: nothing
+ * turns a hold of a read-write lock for reading into one for writing. */
 static bool has_for_good(const struct thrum__model *model, uint32_t task, uint32_t lock)
 {
 	uint32_t edge = thrum__model_last_edge(model, task);
 
-	if (!THRUM__BEGINS_WITH(model, lock, "rwlock "))
+	if (!is_rwlock(model, lock))
 		return false;
 	THRUM__EDGES_BACK (model, edge, prev_out, HOLD_BACK)
 		if (THRUM__EDGE(model, edge, to) == lock &&
@@ -226,13 +231,16 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 	}
 }
 
-/* Lets those go on that have a read-write lock for reading and wait for it, while a task waits for it with a
- * time limit. They may want it for reading again: they wait for that task only, until it gives up. */
-static void free_readers(struct net *net, const struct node *node)
+/* A task waits for a lock with a time limit. Lets those go on that have it for reading and wait for it: they
+ * may want it for reading again, and wait for that task only, until it gives up. */
+static void free_readers(struct net *net, struct node *node)
 {
 	const struct thrum__analyse_graph *graph = &net->search->graph;
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(graph, node->task);
 
+	if (node->is_tried || !is_rwlock(net->search->model, node->task))
+		return;
+	node->is_tried = true;
 	for (uint32_t i = 0; i < lock->count; i++) {
 		uint32_t task = lock->holds[i].task;
 		uint32_t number = task == THRUM__NONE ? 0 : thrum__analyse_graph_list(graph, task);
@@ -259,12 +267,8 @@ static void mark_timed(struct net *net)
 		number = node_of(net,
 			thrum__analyse_graph_waits(&net->search->graph, task).waits[0].on);
 		if (number >= net->locks && number < net->left)
-			net->nodes[number].is_tried = true;
+			free_readers(net, &net->nodes[number]);
 	}
-	for (uint32_t i = net->locks; i < net->left; i++)
-		if (net->nodes[i].is_tried &&
-			THRUM__BEGINS_WITH(model, net->nodes[i].task, "rwlock "))
-			free_readers(net, &net->nodes[i]);
 }
 
 /* Fills a node with the lanes to which its task is left. */

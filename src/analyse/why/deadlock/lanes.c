@@ -267,32 +267,35 @@ static int add_wanted_by(const struct thrum__search *search, struct thrum__why_l
 	return error;
 }
 
+/* The task that a list's waiter asked, or NONE. */
+struct asked {
+	uint32_t task;
+	bool is_weak;
+};
+
 static int find_left(const struct thrum__search *search, struct thrum__why_lanes *lanes,
-	struct counted *counted)
+	struct counted *counted, struct asked *asked)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_graph *graph = &search->graph;
-	bool is_weak = false;
-	uint32_t asked;
 	int error = 0;
 
 	for (uint32_t i = 0; i < graph->wait_count; i++)
 		want(search, counted, graph->waits[i].on);
 	for (uint32_t i = 1; i <= graph->list_count; i++) {
-		asked = thrum__why_asked(search, &graph->lists[i], &is_weak);
-		if (asked != THRUM__NONE)
-			want(search, counted, asked);
+		asked[i].task = thrum__why_asked(search, &graph->lists[i], &asked[i].is_weak);
+		if (asked[i].task != THRUM__NONE)
+			want(search, counted, asked[i].task);
 	}
 	THRUM__EACH_TASK (model, task)
 		count_task(search, counted, task);
 	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++)
 		error = add_wanted_by(search, lanes, counted, &graph->lists[i]);
-	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++) {
-		asked = thrum__why_asked(search, &graph->lists[i], &is_weak);
-		if (asked != THRUM__NONE)
+	for (uint32_t i = 1; i <= graph->list_count && error == 0; i++)
+		if (asked[i].task != THRUM__NONE)
 			error = add_wanted(search, lanes, counted,
-				graph->waits[graph->lists[i].first].on, asked, !is_weak);
-	}
+				graph->waits[graph->lists[i].first].on, asked[i].task,
+				!asked[i].is_weak);
 	return error;
 }
 
@@ -300,6 +303,7 @@ int thrum__why_lanes_make(const struct thrum__search *search, struct thrum__why_
 {
 	struct thrum__why_lanes made = {0};
 	struct counted counted = {NULL, NULL, {.tasks = 0}};
+	struct asked *asked = NULL;
 	int error = find_blockers(search, &made);
 
 	if (error == 0 && made.blocked > 0) {
@@ -307,10 +311,12 @@ int thrum__why_lanes_make(const struct thrum__search *search, struct thrum__why_
 		counted.by_key = calloc((size_t)search->peers.keys.count + 1,
 			sizeof *counted.by_key);
 		counted.by_kind = calloc(KINDS, sizeof *counted.by_kind);
-		error = made.number && counted.by_key && counted.by_kind
-			? find_left(search, &made, &counted)
+		asked = calloc((size_t)search->graph.list_count + 1, sizeof *asked);
+		error = made.number && counted.by_key && counted.by_kind && asked
+			? find_left(search, &made, &counted, asked)
 			: -THRUM_E_MEMORY;
 	}
+	free(asked);
 	free(counted.by_key);
 	free(counted.by_kind);
 	if (error < 0)
