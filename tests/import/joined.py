@@ -10,6 +10,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/import/driver"))
+from recorded import record  # noqa: E402
+
 THRUM = os.environ["THRUM"]
 TRACED = os.path.join(os.environ["BUILD"], "tests/thrum/programs/traced")
 KERNEL = os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel")
@@ -114,9 +117,7 @@ def try_chrome():
 
 
 def try_kernel():
-    before = time.monotonic_ns()
-    run("record", "-o", "run.thrum", "--", KERNEL)
-    after = time.monotonic_ns()
+    before, after = record(THRUM, KERNEL, "run.thrum")
     lines = []
     for at, ended, begins in ((0, ("swapper/0", 0), ("cron", 4711)), (1000, ("cron", 4711), ("swapper/0", 0))):
         now = (before + after) // 2 + at

@@ -8,7 +8,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/import/driver"))
+from recorded import record  # noqa: E402
 
 THRUM = os.environ["THRUM"]
 PROGRAM = os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel")
@@ -113,17 +115,9 @@ def try_program():
     expect("began 2026-11-26 22:37:32" in run("dump", "program.thrum").stdout, "the time of day")
 
 
-def record():
-    """Records a program, and returns the times before and after."""
-    before = time.monotonic_ns()
-    done = run("record", "-o", "run.thrum", "--", PROGRAM)
-    expect(done.returncode == 0, "record: " + done.stderr)
-    return before, time.monotonic_ns()
-
-
 def try_beside():
     """A trace of the same machine has its clock in common with a recording."""
-    before, after = record()
+    before, after = record(THRUM, PROGRAM, "run.thrum")
     host = os.uname().nodename
     write_lttng("beside", (before + after) // 2, host)
     done = run("import", "beside", "--beside=run.thrum", "-o", "beside.thrum")
