@@ -31,9 +31,10 @@ set_slowness() {
 set_slowness
 
 # told[NAME]=PATTERN, set before NAME is recorded: its program hangs or waits, and is ended by a signal once
-# `thrum why` has said so for a while, or after a minute. So no busy machine ends it too early, or before its
+# `thrum why` has said so for a while, or after `longest` seconds. So no busy machine ends it too early, or before its
 # recording has begun. `all_told` checks them all.
 declare -A told=()
+longest=180
 
 # rests[NAME]=yes, set likewise: the cause is told only of a program that did nothing for long before it was killed. So
 # NAME is killed only once that is five times as long as it took until told.
@@ -55,7 +56,7 @@ keeps_telling() {
 end_once_told() {
 	local name=$1 file=$2 pid=$3 signal=$4 try begun=${EPOCHREALTIME/[.,]/}
 	shift 4
-	for ((try = 0; try < 300; try++)); do
+	for ((try = 0; try < 600; try++)); do
 		kill -0 "$pid" || return 0
 		keeps_telling "$file" "${told[$name]}" && break
 		sleep 0.3
@@ -70,7 +71,7 @@ end_once_told() {
 # ends would wake another.
 hangs_all() {
 	local recorder program i
-	PATIENCE=90 "$THRUM" record -o "$2.thrum" --size=64M -- "$programs/$1" "$2" >/dev/null 2>&1 </dev/null &
+	PATIENCE=$longest "$THRUM" record -o "$2.thrum" --size=64M -- "$programs/$1" "$2" >/dev/null 2>&1 </dev/null &
 	recorder=$!
 	sleep 0.5
 	# On a busy machine those that look seem to run for longer.
@@ -101,7 +102,7 @@ same() {
 	# A shell lets jobs in the background ignore these signals.
 	local run=(env --default-signal=INT --default-signal=QUIT)
 	shift
-	[[ -z ${told[$name]-} ]] || run+=(PATIENCE=60)
+	[[ -z ${told[$name]-} ]] || run+=("PATIENCE=$longest")
 	mkdir -p "$to/plain" "$to/thrum"
 	[[ $is_apart == no ]] || file=$PWD/$file at=$to/thrum
 	# The shell would tell of each program that ends by its alarm.
@@ -161,7 +162,7 @@ declare -A recorders=() begun=() # begun: ms
 begin() {
 	local name=$1
 	shift
-	env ${told[$name]:+PATIENCE=60} "$THRUM" record -o "$name.thrum" --size=64M -- "$@" >"$name.out" 2>&1 </dev/null &
+	env ${told[$name]:+PATIENCE=$longest} "$THRUM" record -o "$name.thrum" --size=64M -- "$@" >"$name.out" 2>&1 </dev/null &
 	recorders[$name]=$! begun[$name]=$(date +%s%3N)
 	if [[ ${told[$name]-} ]]; then
 		end_once_told "$name" "$name.thrum" $! KILL &

@@ -17,14 +17,18 @@ for case in leaving reader told twice asleep soon computing; do
 	told[$case]='^no findings'
 done
 
-for case in blocked ignored group inherited rung leaving reader told twice asleep soon computing alarmed \
-	slept copied polls; do
+# On a slow machine these may end by themselves before that is told: so their output isn't compared.
+for case in asleep soon computing; do
+	begin "$case" "$programs/unheard" "$case"
+done
+for case in blocked ignored group inherited rung leaving reader told twice alarmed slept copied polls; do
 	soon "$case" "$programs/unheard" "$case"
 done
 for case in blocked ignored group inherited copied; do
 	soon "fine-$case" "$programs/unheard" "$case" fine
 done
 all_same
+wait 2>/dev/null
 all_told
 for case in rung alarmed polls; do
 	has "$case" why '^no findings'

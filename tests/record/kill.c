@@ -22,7 +22,7 @@
 #include "format/format.h"
 #include "numbers_helper.h"
 
-#define ROUNDS (SANITIZED ? 20 : 200) /* KILL_ROUNDS in the environment: another number */
+#define ROUNDS (SANITIZED ? 20 : 100) /* KILL_ROUNDS in the environment: another number */
 #define EVENTS_A_PACKET 340           /* of 12 bytes */
 
 /* Shared memory, in which the process notes its progress. */

@@ -10,7 +10,7 @@
 #include "steps_helper.h"
 
 /* Calls of each kind that is encoded by hand, in recordings of each size. */
-#define CALLS 500
+#define CALLS 150
 
 static void after_every_instruction(void **state)
 {

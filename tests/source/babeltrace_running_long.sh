@@ -58,10 +58,11 @@ wait "$child" 2>/dev/null || true
 child=
 compare "$work/running.thrum"
 
-# Both show the first event's wall time alike to a microsecond: babeltrace2 computes with doubles.
+# Both show the first event's wall time alike to a microsecond: babeltrace2 computes with doubles. The event may have
+# bytes that are no text.
 shown=$("$THRUM" info "$work/running.thrum" | sed -n 's/^start *//p')
 ours=$(date -d "$shown" +%s%N)
-theirs=$(babeltrace2 --clock-seconds "$work/ctf" 2>/dev/null | sed -n '1s/^\[\([0-9.]*\)\].*/\1/p')
+theirs=$(babeltrace2 --clock-seconds "$work/ctf" 2>/dev/null | LC_ALL=C sed -n '1s/^\[\([0-9.]*\)\].*/\1/p')
 theirs=${theirs/./}
 difference=$((ours - theirs))
 [ "${difference#-}" -lt 1000 ] || fail "the first event is at $ours or at $theirs"

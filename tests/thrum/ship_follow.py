@@ -66,7 +66,7 @@ reader, watcher = follow("busy"), follow("busy")
 for each in reader, watcher:
     each.wait_for("started")
 reader.process.send_signal(signal.SIGSTOP)
-for i in range(400):
+for i in range(150):
     busy.tell(f"observe latency {i} 2000")
 watcher.wait_for("latency")
 busy.tell("task 1 behind")

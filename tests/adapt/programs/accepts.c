@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hang.h"
 #include "patience.h"
 
 static bool is_fine;
 static int listener;
+static atomic_int server, served; /* the id of the thread, and how many clients left it */
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static struct sockaddr_in port = {.sin_family = AF_INET};
 static char byte;
@@ -48,11 +51,13 @@ static void *serve(void *unused)
 	int fd;
 
 	(void)unused;
+	server = gettid();
 	while ((fd = accept(listener, NULL, NULL)) >= 0) {
 		while (read(fd, &byte, 1) > 0)
 			if (write(fd, "x", 1) != 1)
 				exit(1);
 		close(fd);
+		served++;
 	}
 	return NULL;
 }
@@ -76,7 +81,9 @@ static void closed(void)
 	getsockname(listener, (struct sockaddr *)&port, &size);
 	pthread_create(&thread, NULL, serve, NULL);
 	close(dial(AF_INET, &port, sizeof port));
-	usleep(100000);
+	do
+		usleep(100000);
+	while (served == 0 || !is_asleep(server));
 	stop_listening();
 	pthread_join(thread, NULL);
 }

@@ -516,7 +516,7 @@ static void run_counted(void)
 {
 	job = g_task_new(NULL, NULL, on_job_done, loop);
 	g_timeout_add(5, start_order, NULL);
-	g_timeout_add(500, on_round, NULL);
+	g_timeout_add(500 * slowness(), on_round, NULL);
 	g_main_loop_run(loop);
 }
 

@@ -29,8 +29,8 @@ static inline bool has_waiter(const pthread_mutex_t *mutex)
 	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_ACQUIRE) == 2;
 }
 
-/* Whether a thread, or the first one of a process, sleeps. */
-static inline bool is_asleep(int tid)
+/* The letter of the state of a thread, or of the first one of a process: 'S' sleeps, 'Z' has ended. */
+static inline char state_of(int tid)
 {
 	char path[64], stat[256] = "";
 
@@ -40,7 +40,12 @@ static inline bool is_asleep(int tid)
 	const char *state = size > 0 ? strchr(stat, ')') : NULL;
 
 	close(file);
-	return state && state[2] == 'S';
+	return state ? state[2] : '\0';
+}
+
+static inline bool is_asleep(int tid)
+{
+	return state_of(tid) == 'S';
 }
 
 static void look(int number)

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hang.h"
 #include "patience.h"
 
 #define PAUSE 300000 /* us: longer than a thread waits before it looks */
@@ -188,15 +189,21 @@ static void full(void)
 
 static void worker(void)
 {
-	for (int i = 0; i < 2; i++)
-		if (start("worker") == 0) {
+	pid_t workers[2];
+
+	for (int i = 0; i < 2; i++) {
+		workers[i] = start("worker");
+		if (workers[i] == 0) {
 			usleep(is_fine ? PAUSE : PAUSE / 4);
 			if (is_fine || i == 0)
 				send_to(0);
 			_exit(0);
 		}
-	if (!is_mq && !is_fine)
-		usleep(PAUSE);
+	}
+	/* A thread looks only once before it waits for a queue of msgget(). */
+	for (int i = 0; i < 2 && !is_mq && !is_fine; i++)
+		while (state_of(workers[i]) != 'Z')
+			usleep(1000);
 	for (int i = 0; i < 2; i++)
 		receive_from(0);
 }

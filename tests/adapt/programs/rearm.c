@@ -93,7 +93,7 @@ static void *run_loop(void *unused)
 		else if (event.data.fd == collector)
 			answer_all();
 		else
-			arm(ticker, is("slow") ? 1300000 : 30000);
+			arm(ticker, is("slow") ? 1300000 * (int)slowness() : 30000);
 	}
 	return unused;
 }
