@@ -40,6 +40,9 @@ if [[ -x $programs/event_removed ]]; then
 		leaves "event-$case" 'left since bufferevent_disable in pause_reading' \
 			"$programs/event_removed" "$case"
 	done
+	relayed='while others go on, left since bufferevent_disable in relay'
+	told[relay]="Waits for .unread data of socket [0-9]* $relayed"
+	begin relay "$programs/event_relay"
 	leaves event-never 'not read since bufferevent_setcb in serve' "$programs/event_removed" never
 	limits=$programs/event_limits
 	leaves limits-timeout 'not read since the time-out told to on_state' "$limits" timeout
@@ -76,6 +79,9 @@ if [[ -x $programs/event_removed ]]; then
 			soon "limits-$case-$way" "$programs/event_limits" "$case" "$way"
 		done
 	done
+	for way in fine slow; do
+		soon "relay-$way" "$programs/event_relay" "$way"
+	done
 	soon fine-event "$programs/event_removed" fine
 	soon fine-event-buffer "$programs/event_removed" buffer fine
 	soon fine-event-held "$programs/event_removed" held fine
@@ -97,6 +103,11 @@ for case in pair door ticking beside; do
 done
 for case in pair door ticking beside throttled asked handed paused resting child doubled polled; do
 	keeps "fine-$case"
+done
+for way in fine slow; do
+	[[ -x $programs/event_relay ]] || break
+	has "relay-$way" why '^no findings'
+	"$THRUM" dump "relay-$way.thrum" | grep 'others go on' && wrong "$way: who reads slowly holds up the sender"
 done
 for way in fine late handed taken; do
 	has "refuses-all-$way" why '^no findings'

@@ -72,7 +72,7 @@ static int control(control_function *real, const void *caller, int fd, int comma
 	int result = real(fd, command, argument);
 
 	if (command == F_SETFL)
-		thrum__adapt_descriptor_changes(fd);
+		thrum__adapt_descriptor_told(fd, result == 0 && (uintptr_t)argument & O_NONBLOCK);
 	else if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		duplicate(fd);
 	return result;
@@ -106,6 +106,6 @@ STAND_IN int ioctl(int fd, unsigned long request, ...)
 	int result = real_ioctl(CALLER)(fd, request, argument);
 
 	if (request == FIONBIO)
-		thrum__adapt_descriptor_changes(fd);
+		thrum__adapt_descriptor_told(fd, result == 0 && *(const int *)argument);
 	return result;
 }

@@ -37,6 +37,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 		thrum__adapt_timer_closed((int)fd);
 		thrum__adapt_limit_made((int)fd, NULL);
 		thrum__adapt_unsent_forget((int)fd);
+		thrum__adapt_descriptor_untold((int)fd);
 		atomic_store_explicit(&thrum__adapt_accepters[fd], 0, memory_order_relaxed);
 		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
 			memory_order_relaxed);

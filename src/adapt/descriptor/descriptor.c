@@ -15,6 +15,8 @@
 #define HIGH 960 /* a descriptor that is seldom given out, but below the usual limit */
 
 _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
+/* A bit for each: this process has told it not to block. */
+static _Atomic uint32_t told[DESCRIPTORS / 32];
 
 REAL(poll)
 REAL(fcntl)
@@ -41,6 +43,16 @@ static bool is_inet(int domain)
 	return domain == AF_INET || domain == AF_INET6;
 }
 
+/* Whether other processes may have the open file, and so let it block at any time: it is a terminal, or a
+ * pipe that isn't the program's own any more. Sockets are left out: servers write to them all the time. */
+static bool may_others_change(int fd, mode_t mode)
+{
+	return S_ISCHR(mode) ||
+		(S_ISFIFO(mode) &&
+			(!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false) ||
+				thrum__adapt_pipe_is_shared(fd, true)));
+}
+
 static int sort_of(int fd)
 {
 	struct stat status;
@@ -50,7 +62,8 @@ static int sort_of(int fd)
 		return DESCRIPTOR_UNKNOWN; /* the call will fail */
 	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode))
 		return DESCRIPTOR_QUICK;
-	sort = is_blocking(fd) ? DESCRIPTOR_SLOW : DESCRIPTOR_QUICK;
+	sort = is_blocking(fd) || may_others_change(fd, status.st_mode) ? DESCRIPTOR_SLOW
+									: DESCRIPTOR_QUICK;
 	int type = S_ISSOCK(status.st_mode) ? option_of(fd, SO_TYPE) : 0;
 
 	if (type == SOCK_STREAM || type == SOCK_SEQPACKET ||
@@ -116,6 +129,35 @@ void thrum__adapt_descriptor_changes(int fd)
 		atomic_fetch_and(&thrum__adapt_descriptors[fd],
 			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET | DESCRIPTOR_FULL | DESCRIPTOR_OUTSIDE |
 				DESCRIPTOR_TOKENS);
+}
+
+void thrum__adapt_descriptor_told(int fd, bool is_quick)
+{
+	uint32_t bit = UINT32_C(1) << (unsigned)fd % 32;
+
+	if ((unsigned)fd >= DESCRIPTORS)
+		return;
+	thrum__adapt_descriptor_changes(fd);
+	if (is_quick)
+		atomic_fetch_or(&told[fd / 32], bit);
+	else
+		thrum__adapt_descriptor_untold(fd);
+}
+
+void thrum__adapt_descriptor_untold(int fd)
+{
+	uint32_t bit = UINT32_C(1) << (unsigned)fd % 32;
+
+	if (UNLIKELY(atomic_load_explicit(&told[fd / 32], memory_order_relaxed) & bit))
+		atomic_fetch_and(&told[fd / 32], ~bit);
+}
+
+bool thrum__adapt_is_changed(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&told[fd / 32], memory_order_relaxed) &
+		(UINT32_C(1) << (unsigned)fd % 32) &&
+		is_blocking(fd);
 }
 
 bool thrum__adapt_is_outside(int fd)

@@ -115,6 +115,13 @@ static inline bool thrum__adapt_waits_for_any(int fd)
 
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);
+/* The same, as this process tells it not to block (is_quick), or to block. */
+void thrum__adapt_descriptor_told(int fd, bool is_quick);
+/* A descriptor below DESCRIPTORS is closed. */
+void thrum__adapt_descriptor_untold(int fd);
+/* Whether it blocks, though this process told it not to: so did another one, or by a duplicate. Changes
+ * errno. */
+bool thrum__adapt_is_changed(int fd);
 
 /* Whether others than the program may have an event for a descriptor: it is neither a pipe that only the
  * program has, nor a timer. */

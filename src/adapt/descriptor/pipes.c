@@ -198,6 +198,9 @@ static void share(struct pipe *pipe)
 
 	if (!pipe || atomic_exchange(&pipe->is_shared, true))
 		return;
+	/* Others may let it block from now on. */
+	thrum__adapt_descriptor_changes(atomic_load(&pipe->from));
+	thrum__adapt_descriptor_changes(atomic_load(&pipe->to));
 	end_tokens(pipe);
 	object = thrum__adapt_object((uintptr_t)pipe);
 	if (!object)

@@ -22,6 +22,7 @@
 #define SOON 8         /* looks that come soon, at most */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 #define LEFT_FOR INT64_C(500000000) /* ns for which a process in the background has an end */
+#define CHANGED_LONG 500            /* ms for which a call waits that was told not to */
 
 REAL(poll)
 
@@ -272,6 +273,34 @@ static bool find_other(struct looked *looked)
 				&looked->end.listens));
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A thread that serves others in a loop never meant to wait there: it has told the descriptor not to block.
+ * O_NONBLOCK belongs to the open file, which others have, too. */
+static void look_for_change(struct looked *looked)
+{
+	char label[CALL_MAX + 20];
+	thrum_task task;
+
+	if (!thrum__adapt_self ||
+		atomic_load_explicit(&thrum__adapt_self->loops, memory_order_relaxed) == 0 ||
+		now_ms() - looked->since < CHANGED_LONG || !thrum__adapt_is_changed(looked->fd))
+		return;
+	looked->is_vain = looked->is_stuck = true;
+	tell_anew(looked);
+	thrum__adapt_put_call(label, "O_NONBLOCK of", looked->fd);
+	strcat(label, ", cleared elsewhere");
+	task = thrum__adapt_ends_missing(looked->wait, label, looked->wait->caller);
+	thrum_task_wait(looked->wait->source, task);
+	go(looked);
+}
+
 /* Whether it is known who has the tokens for which it waits. */
 static bool has_holders(struct held *held)
 {
@@ -299,6 +328,8 @@ static void look_at(struct looked *looked)
 		look_for_stuck(looked);
 	if (looked->is_connection && !looked->is_vain && looked->end.inode)
 		look_for_unused(looked);
+	if (looked->is_changed && !looked->is_stuck && looked->is_begun)
+		look_for_change(looked);
 	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
 	pthread_setcancelstate(before, NULL);
 }
@@ -310,14 +341,6 @@ static bool may_look(void)
 	int64_t now = rough_time(), before = atomic_load(&last);
 
 	return now - before >= PAUSE && atomic_compare_exchange_strong(&last, &before, now);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Looks, and returns for how many ms not to look again: all relatives look, and they may take a part of one
@@ -365,6 +388,7 @@ void thrum__adapt_look_until(struct looked *looked)
 	int pause = LOOK_FIRST, ready, soon = SOON;
 	int64_t rest;
 
+	looked->since = next;
 	do {
 		left = next - now_ms();
 		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
@@ -454,6 +478,7 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	if (!writes)
 		thrum__adapt_set_doubts(thrum__adapt_tokens_key(fd));
 	thrum__adapt_put_call(label, verb, fd);
+	looked.is_changed = thrum__adapt_is_changed(fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
 	if (is_pipe && !is_timed && !looked.is_connection && may_look())
 		look_at(&looked);

@@ -25,6 +25,8 @@ struct looked {
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* that of the latest look, if it differed from one in vain */
 	bool is_begun;
+	bool is_changed;    /* the descriptor was told not to block, and does */
+	int64_t since;      /* ms: when the looks began */
 	bool is_connection; /* of this machine, and none of a pair of sockets */
 	bool is_own;        /* for a pipe that others don't have, */
 	bool is_counter;    /* which is an eventfd */

@@ -151,23 +151,31 @@ static bool is_mere_sleeper(const struct rest *rest, const struct thread *thread
 		thrum__adapt_loops_of(thread) == 0 && thrum__adapt_only_naps(thread, rest->at);
 }
 
-/* Whether a thread that naps does nothing for what is left: it talks with a loop all the time, as a client;
- * or it has never heard of others, nor had its creator, since before the descriptor was watched. Another one
- * may be at work, and one that began later may be there for what is left. */
+/* Whether a thread talks with a loop all the time, as a client does. */
+static bool talks_with_loop(const struct rest *rest, uint32_t tid, const struct process_call *call)
+{
+	const struct pace *pace = pace_of(rest, tid);
+	struct thrum__adapt_talk talk = talk_of(rest, tid);
+
+	return pace && !pace->is_late && pace->messages != talk.messages &&
+		is_for_loop(rest, call, talk.by - 1);
+}
+
+/* Whether a thread that naps does nothing for what is left: it talks with a loop; or it has never heard of
+ * others, nor had its creator, since before the descriptor was watched. Another one may be at work, and one
+ * that began later may be there for what is left. */
 static bool is_idle(const struct rest *rest, uint32_t tid, const struct process_call *call)
 {
 	const struct thread *thread = rest->process == rest->look.self ? thrum__adapt_thread_of(tid)
 								       : NULL;
 	const struct pace *pace = pace_of(rest, tid);
-	struct thrum__adapt_talk talk = talk_of(rest, tid);
 	int64_t began = thrum__adapt_watch_began(rest->fd);
 
 	if (!pace)
 		add_pace(rest, tid, true);
 	if (!has_run(rest, tid))
 		return pace && !pace->is_late && is_mere_sleeper(rest, thread, call);
-	if (!pace->is_late && pace->messages != talk.messages &&
-		is_for_loop(rest, call, talk.by - 1))
+	if (talks_with_loop(rest, tid, call))
 		return true;
 	return thread && thrum__adapt_only_naps(thread, began < rest->at ? began : rest->at);
 }
@@ -199,6 +207,8 @@ static void look_at_own(struct rest *rest, uint32_t tid, const struct process_ca
 	bool writes = false;
 	int fd = thrum__adapt_vain_descriptor(&rest->look, rest->process, call, &writes);
 
+	/* A loop may look only while its clients wait for it. */
+	rest->goes_on |= talks_with_loop(rest, tid, call);
 	if (is_at_rest(call))
 		return;
 	if (rest->is_door && fd >= 0 && thrum__adapt_socket_is_before(fd, rest->fd))
@@ -330,15 +340,16 @@ static void begin(struct rest *rest, int64_t since)
 	look_at_others(rest, note_pace);
 }
 
-static bool is_ready(int fd)
+static bool is_ready(int fd, short event)
 {
-	struct pollfd one = {.fd = fd, .events = POLLIN};
+	struct pollfd one = {.fd = fd, .events = event};
 
-	return real_poll(NULL)(&one, 1, 0) == 1 && one.revents & POLLIN;
+	return real_poll(NULL)(&one, 1, 0) == 1 && one.revents & event;
 }
 
 /* Whether a loop is about to hear of other data, with which it may go on, maybe also with what is left. The
- * sender may have ended meanwhile, or may wait for more work. */
+ * sender may have ended meanwhile, or may wait for more work. Or whether it waits for room: who reads slowly
+ * holds up those that send. */
 static bool is_news(const struct rest *rest)
 {
 	uint32_t events;
@@ -346,8 +357,10 @@ static bool is_news(const struct rest *rest)
 	for (int fd = 0; fd < FDS_MAX; fd++) {
 		int epoll = thrum__adapt_watch_epoll(fd, &events);
 
-		if (epoll >= 0 && events & EPOLLIN && fd != rest->fd && is_ready(fd) &&
-			is_ready(epoll))
+		if (epoll < 0 || fd == rest->fd)
+			continue;
+		if ((events & EPOLLIN && is_ready(fd, POLLIN) && is_ready(epoll, POLLIN)) ||
+			(events & EPOLLOUT && !is_ready(fd, POLLOUT)))
 			return true;
 	}
 	return false;

@@ -258,6 +258,13 @@ static bool may_take_long(const struct thrum__search *search, const struct thrum
 		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
 }
 
+/* Whether it is the flag of an open file that another process changed: whoever reads may still do so. */
+static bool is_flag(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_TASK &&
+		THRUM__BEGINS_WITH(model, task, "O_NONBLOCK of ");
+}
+
 static bool leads_past_naps(const struct thrum__model *model, const struct thrum__why_path *path)
 {
 	for (uint32_t i = 0; i < path->length; i++)
@@ -287,6 +294,7 @@ int thrum__why_judge(struct thrum__search *search, struct thrum__why_path *path,
 	if (path->is_marked)
 		return path->is_soon || beside != THRUM__BESIDE_NONE ||
 				leads_past_naps(search->model, path) ||
+				is_flag(search->model, path->leaf) ||
 				thrum__why_is_loop(search, path->leaf) ||
 				is_abandoned(search, path) ||
 				thrum__why_may_be_forced(search, path) ||
