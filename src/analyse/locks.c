@@ -50,8 +50,8 @@ static bool acts_itself(const struct thrum__model *model, uint32_t task)
  * Sets hold->task to the task that goes on for it: the one that it became, or the one that read its
  * result, if the task has ended and is of a kind that passes results on. A task that did nothing
  * after it got the lock was there to wait for the lock: so the reader has it. Otherwise that is a
- * guess, and a join of several tasks is none of them. If all others released the lock
- * themselves, one with a name keeps it: `keeps`.
+ * guess, and a join of several tasks is none of them. If none of the others that released the
+ * lock had it from one with a name, such a one keeps it: `keeps`.
  */
 static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold *hold, bool keeps)
 {
@@ -119,12 +119,17 @@ static uint32_t hold_of(const struct thrum__model *model, const struct holds *ho
 	return THRUM__NONE;
 }
 
-/* Whether a task goes on for one that took a lock by an edge. Sets *is_pure to whether all that passed it on
- * did nothing else after they had it. */
+/* How a lock came from the task that took it to one that goes on for it. */
+struct way {
+	bool is_pure;   /* all that passed it on did nothing else after they had it */
+	bool is_beyond; /* one that did more had a name */
+};
+
+/* Whether a task goes on for one that took a lock by an edge, and how. */
 static bool goes_on(const struct thrum__model *model, uint32_t task, uint32_t holder, uint32_t edge,
-	bool *is_pure)
+	struct way *way)
 {
-	*is_pure = true;
+	*way = (struct way){.is_pure = true};
 	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, holder); i++) {
 		uint32_t heir = thrum__model_heir(model, holder);
 
@@ -132,7 +137,10 @@ static bool goes_on(const struct thrum__model *model, uint32_t task, uint32_t ho
 			return true;
 		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, holder))
 			return false;
-		*is_pure &= THRUM__TASK(model, heir, edge_out) == edge;
+		if (THRUM__TASK(model, heir, edge_out) != edge) {
+			way->is_pure = false;
+			way->is_beyond |= !thrum__analyse_task_is_plain(model, heir);
+		}
 		edge = read_of(model, heir);
 		if (edge == THRUM__NONE)
 			return false;
@@ -143,20 +151,21 @@ static bool goes_on(const struct thrum__model *model, uint32_t task, uint32_t ho
 
 bool thrum__analyse_goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
 {
-	bool is_pure;
+	struct way way;
 
-	return goes_on(model, task, holder, THRUM__NONE, &is_pure);
+	return goes_on(model, task, holder, THRUM__NONE, &way);
 }
 
 /* The oldest hold of a task for which this one goes on; NONE if there is none. */
 static uint32_t hold_before(const struct thrum__model *model, struct thrum__analyse_lock *lock,
 	const struct holds *holds, uint32_t task)
 {
-	bool is_pure;
+	struct way way;
 
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
-		if (goes_on(model, task, holds->all[i].task, holds->all[i].edge, &is_pure)) {
-			lock->passed += !is_pure;
+		if (goes_on(model, task, holds->all[i].task, holds->all[i].edge, &way)) {
+			lock->passed += !way.is_pure;
+			lock->beyond += way.is_beyond;
 			return i;
 		}
 	return THRUM__NONE;
@@ -307,11 +316,11 @@ static uint32_t hold_ended(const struct thrum__model *model, struct thrum__analy
 static uint32_t hold_given(const struct thrum__model *model, struct thrum__analyse_lock *lock,
 	const struct holds *holds, uint32_t task)
 {
-	bool is_pure;
+	struct way way;
 
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
 		if (goes_on(model, thrum__model_heir(model, task),
-			    receiver_of(model, lock, &holds->all[i]), THRUM__NONE, &is_pure)) {
+			    receiver_of(model, lock, &holds->all[i]), THRUM__NONE, &way)) {
 			lock->given++;
 			return i;
 		}
@@ -554,7 +563,7 @@ static void set_holds(const struct thrum__model *model, struct thrum__analyse_lo
 
 	set_takers(model, lock, all, room, count);
 	give_as_likes(model, lock);
-	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
+	keeps = lock->released > 0 && lock->beyond == 0 && lock->strange == 0;
 	for (uint32_t i = 0; i < lock->count; i++) {
 		uint32_t receiver = lock->given > 0 ? receiver_of(model, lock, &all[i])
 						    : THRUM__NONE;

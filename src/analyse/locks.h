@@ -31,6 +31,8 @@ struct thrum__analyse_lock {
 	/* How often of `released` by one that had read the holder's result, or that the holder had
 	 * created just after it took the lock. */
 	uint32_t passed, given;
+	/* How often of `passed` the result came from a task with a name. */
+	uint32_t beyond;
 	/* The call site of a task to which a holder gave the lock, or of which that one descends; 0: not
 	 * known. */
 	uint16_t given_site;

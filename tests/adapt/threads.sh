@@ -22,6 +22,8 @@ is_at() {
 same threads "$programs/threads"
 grep -q 'recorded [0-9,]* events of [0-9]* lanes' threads.said || wrong "threads: $(cat threads.said)"
 has threads dump 'label +main thread'
+# So are named a thread and its lane.
+[[ $("$THRUM" dump threads.thrum | grep -c 'label *named later') -ge 2 ]] || wrong "a lane has no new name"
 has threads dump 'signal .*, waiting: 3'
 [[ $names == no ]] || {
 	has threads dump 'wait .* mutex plain  in show_mutexes'

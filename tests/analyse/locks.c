@@ -300,6 +300,54 @@ static void who_has_a_name_keeps_its_permit(void **state)
 	expect_holders(ENDS(NAME, 1), 4, reader);
 }
 
+/* Fiber 11 gives back the permit of a task whose result it read. Task 21 has a name, and keeps its permit,
+ * unless the other one has a name, too. */
+static void who_has_a_name_keeps_what_others_pass_on(void **state)
+{
+#define PASSES(label) \
+	FIBERS "1" MS "create 1 20 bind\n" label LOCK(2, 20, \
+		4) "3" MS "signal 20 3 =0\n" \
+		   "4" MS "resolve 1 20\n" \
+		   "4" MS "read 11 20\n" UNLOCK(5, 11, 4) "6" MS "create 1 21 bind\n" \
+							  "6" MS "label 21 \"upload\n" LOCK(7, 21, \
+								  4) "8" MS "signal 21 3 =0\n" \
+								     "8" MS "resolve 1 21\n" \
+								     "9" MS "read 12 21\n"
+	static const uint64_t task[] = {21, 0}, reader[] = {12, 0};
+
+	(void)state;
+	expect_holders(PASSES(""), 4, task);
+	expect_holders(PASSES("1" MS "label 20 \"order\n"), 4, reader);
+#undef PASSES
+}
+
+/* Fiber 10 reads under a lock and wants it for writing. Fiber 11 waits to write, while others read. */
+static void a_writer_waits_behind_an_upgrade(void **state)
+{
+	static const char head[] = FIBERS "1" MS "label 2 \"rwlock r\n" LOCK(2, 10, 2)
+		WAIT(3, 10, 2) WAIT(4, 11, 2);
+	char lines[16384];
+	size_t used = (size_t)snprintf(lines, sizeof lines, "%s", head);
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	(void)state;
+	for (int i = 0; i < 80; i++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"%d" MS "lock 12 2\n%d" MS "unlock 12 2\n", 5 + i, 5 + i);
+	snprintf(lines + used, sizeof lines - used, "%s", END);
+	findings = find(lines, &model);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_DEADLOCK);
+	story_free(model, &findings);
+	/* Another task has released the lock that was taken for it: nobody knows who has it. */
+	findings = find(FIBERS "1" MS "label 2 \"rwlock r\n" LOCK(2, 12, 2) LOCK(2, 10, 2)
+				UNLOCK(3, 13, 2) WAIT(4, 10, 2) END,
+		&model);
+	assert_int_equal(findings.count, 0);
+	story_free(model, &findings);
+}
+
 static void an_ended_holder_is_the_cause(void **state)
 {
 	struct thrum__model *model;
@@ -653,6 +701,8 @@ int main(void)
 		cmocka_unit_test(a_permit_may_be_for_a_child),
 		cmocka_unit_test(a_permit_is_for_what_others_gave_back),
 		cmocka_unit_test(who_has_a_name_keeps_its_permit),
+		cmocka_unit_test(who_has_a_name_keeps_what_others_pass_on),
+		cmocka_unit_test(a_writer_waits_behind_an_upgrade),
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
 		cmocka_unit_test(an_ended_holder_is_told_first),

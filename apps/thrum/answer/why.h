@@ -11,6 +11,13 @@ enum why_format {
 	WHY_JSON
 };
 
+/* The place in the program of what an edge tells, else where the task was created. NULL: it is unknown. */
+const struct thrum_trace_site *why_site_of(const struct thrum__model *, uint32_t task,
+	uint32_t edge);
+
+/* Writes "file.c:12 function". Returns its size, or 0 if the site is unknown or `size` too small. */
+size_t why_put_site(const struct thrum_trace_site *, char *to, size_t size);
+
 /* Writes a line on the finding. */
 void why_write_headline(struct output *, const struct thrum__model *, const struct thrum__finding *,
 	bool color);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes findings as text and JSON. */
+/* Writes findings as text. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/graph.h"
+#include "analyse/label.h"
 #include "analyse/thread.h"
 #include "answer/why.h"
 #include "base/json.h"
@@ -56,8 +57,7 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	output_display(out, words, size_of(words), NAME_COLUMNS);
 }
 
-/* The place in the program of what an edge tells, else where the task was created. NULL: it is unknown. */
-static const struct thrum_trace_site *site_of(const struct thrum__model *model, uint32_t task,
+const struct thrum_trace_site *why_site_of(const struct thrum__model *model, uint32_t task,
 	uint32_t edge)
 {
 	const struct thrum_trace_site *site = thrum__model_edge_site(model, edge);
@@ -67,9 +67,7 @@ static const struct thrum_trace_site *site_of(const struct thrum__model *model, 
 	return site;
 }
 
-/* Writes "file.c:12 function". Returns its size, or 0 if the site is unknown or `size` too
- * small. */
-static size_t put_site(const struct thrum_trace_site *site, char *to, size_t size)
+size_t why_put_site(const struct thrum_trace_site *site, char *to, size_t size)
 {
 	size_t length = site ? thrum__words_site(site, to, size) : 0;
 
@@ -136,10 +134,10 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_text(out, words_of_actor(step->kind));
 		write_task(out, model, step->other);
 	}
-	const struct thrum_trace_site *site = site_of(model, step->task,
+	const struct thrum_trace_site *site = why_site_of(model, step->task,
 		thrum__why_place(model, step));
 
-	if (put_site(site, words, sizeof words) > 0) {
+	if (why_put_site(site, words, sizeof words) > 0) {
 		output_text(out, " [");
 		bool is_link = color && link_begin(out, site->file);
 
@@ -223,6 +221,53 @@ static void write_count(struct output *out, uint32_t count, const char *one, con
 	output_text(out, count == 1 ? one : several);
 }
 
+/* The tasks that a list leaves out. */
+struct left_out {
+	uint32_t count;
+	uint32_t first; /* one of them, if they are alike */
+	bool are_alike; /* they have names that differ only in numbers */
+};
+
+static bool is_like(const struct thrum__model *model, uint32_t task, uint32_t other)
+{
+	char pattern[THRUM__LABEL_PATTERN_MAX], second[THRUM__LABEL_PATTERN_MAX];
+	size_t size, other_size;
+	const char *name = thrum__model_task_name(model, task, &size);
+	const char *other_name = thrum__model_task_name(model, other, &other_size);
+
+	size = thrum__analyse_label_pattern(name, size, pattern);
+	return THRUM__TASK(model, task, kind) == THRUM__TASK(model, other, kind) &&
+		thrum__analyse_label_pattern(other_name, other_size, second) == size &&
+		memcmp(pattern, second, size) == 0;
+}
+
+static void leave_out(struct left_out *left, const struct thrum__model *model, uint32_t task)
+{
+	if (left->count++ == 0) {
+		left->first = task;
+		left->are_alike = true;
+	} else {
+		left->are_alike = left->are_alike && is_like(model, left->first, task);
+	}
+}
+
+/* Writes how many there are, and one of them if they are alike. */
+static void write_left_out(struct output *out, const struct thrum__model *model,
+	const struct left_out *left, const char *state)
+{
+	if (left->count == 0)
+		return;
+	output_text(out, "  and ");
+	write_count(out, left->count, " more", " more");
+	if (left->are_alike) {
+		output_text(out, left->count == 1 ? ", " : " like ");
+		write_task(out, model, left->first);
+	}
+	output_text(out, ": thrum tasks --state=");
+	output_text(out, state);
+	output_text(out, " lists all\n");
+}
+
 void why_write_unjudged(struct output *out, const struct thrum__model *model,
 	const struct thrum__findings *findings)
 {
@@ -244,23 +289,28 @@ void why_write_unjudged(struct output *out, const struct thrum__model *model,
 		output_end_line(out, begin, STEP_INDENT);
 	}
 	if (count > THRUM__UNJUDGED_MAX)
-		output_text(out, "  and more: thrum tasks --state=stuck lists all\n");
+		write_left_out(out, model, &(struct left_out){.count = count - THRUM__UNJUDGED_MAX},
+			"stuck");
 }
 
 void why_write_idle(struct output *out, const struct thrum__model *model,
 	const struct thrum__findings *findings)
 {
 	uint32_t count = findings->idle_count;
+	struct left_out left = {0};
 
 	if (count == 0)
 		return;
 	write_count(out, count,
 		" task that should resolve waits for something that may still come:\n",
 		" tasks that should resolve wait for something that may still come:\n");
-	if (count > THRUM__UNJUDGED_MAX)
+	if (count > THRUM__UNJUDGED_MAX) {
+		left.count = count - THRUM__UNJUDGED_MAX;
 		count = THRUM__UNJUDGED_MAX;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		write_waits(out, model, findings->idle, count, i);
+	write_left_out(out, model, &left, "pending");
 }
 
 /* Whether a lane is suspended at the end, and its task has waited for BLOCKED_MIN or longer. */
@@ -277,20 +327,23 @@ static bool is_blocked(const struct thrum__model *model, const struct thrum__lan
 bool why_write_blocked(struct output *out, const struct thrum__model *model)
 {
 	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
+	struct left_out left = {0};
 
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (is_blocked(model, &model->lanes[i]) && count++ < THRUM__UNJUDGED_MAX)
-			tasks[count - 1] = model->lanes[i].running;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		if (!is_blocked(model, &model->lanes[i]))
+			continue;
+		if (count < THRUM__UNJUDGED_MAX)
+			tasks[count++] = model->lanes[i].running;
+		else
+			leave_out(&left, model, model->lanes[i].running);
+	}
 	if (count == 0)
 		return false;
-	write_count(out, count, " thread waited for a second or longer at the end:\n",
+	write_count(out, count + left.count, " thread waited for a second or longer at the end:\n",
 		" threads waited for a second or longer at the end:\n");
-	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
-
-	for (uint32_t i = 0; i < told; i++)
-		write_waits(out, model, tasks, told, i);
-	if (count > told)
-		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+	for (uint32_t i = 0; i < count; i++)
+		write_waits(out, model, tasks, count, i);
+	write_left_out(out, model, &left, "pending");
 	return true;
 }
 
@@ -300,7 +353,7 @@ static void write_place(struct output *out, const struct thrum__model *model, ui
 {
 	char site[600];
 
-	if (put_site(site_of(model, task, edge), site, sizeof site) > 0) {
+	if (why_put_site(why_site_of(model, task, edge), site, sizeof site) > 0) {
 		output_text(out, " [");
 		output_display(out, site, strlen(site), 120);
 		output_text(out, "]");
@@ -325,6 +378,7 @@ void why_write_polling(struct output *out, const struct thrum__model *model)
 {
 	struct thrum__thread_sleeps sleeps[THRUM__UNJUDGED_MAX], now;
 	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
+	struct left_out left = {0};
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		if (!thrum__analyse_thread_sleeps(model, &model->lanes[i], &now) ||
@@ -332,18 +386,19 @@ void why_write_polling(struct output *out, const struct thrum__model *model)
 			continue;
 		if (count < THRUM__UNJUDGED_MAX) {
 			tasks[count] = model->lanes[i].running;
-			sleeps[count] = now;
+			sleeps[count++] = now;
+		} else {
+			leave_out(&left, model, model->lanes[i].running);
 		}
-		count++;
 	}
 	if (count == 0)
 		return;
-	write_count(out, count, " thread slept again and again at the end, and did nothing else:\n",
+	write_count(out, count + left.count,
+		" thread slept again and again at the end, and did nothing else:\n",
 		" threads slept again and again at the end, and did nothing else:\n");
-	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+	for (uint32_t i = 0; i < count; i++)
 		write_polling(out, model, tasks[i], &sleeps[i]);
-	if (count > THRUM__UNJUDGED_MAX)
-		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+	write_left_out(out, model, &left, "pending");
 }
 
 /* Writes why a task failed, if it did. */
@@ -560,136 +615,4 @@ void why_write_unknown(struct output *out, const char *unknown)
 	begin = output_begin_line(out);
 	output_text(out, unknown);
 	output_end_line(out, begin, 0);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void write_json_key(struct output *out, const char *key)
-{
-	char *to = output_room(out, strlen(key) + 4);
-
-	if (to[-1] != '{')
-		*to++ = ',';
-	*to++ = '"';
-	to = put_string(to, key);
-	*to++ = '"';
-	*to++ = ':';
-	out->at = to;
-}
-
-static void write_json_text(struct output *out, const char *key, const char *text, size_t size)
-{
-	if (size == 0)
-		return;
-	write_json_key(out, key);
-	output_text(out, "\"");
-	output_put(out, text, size, thrum__base_json_escape, THRUM__JSON_BYTES);
-	output_text(out, "\"");
-}
-
-static void write_json_number(struct output *out, const char *key, int64_t number)
-{
-	write_json_key(out, key);
-	out->at = put_signed(output_room(out, NUMBER_ROOM), number);
-}
-
-/* Writes a task's id under `key`, and its label and call site under keys of their own. */
-static void write_json_task(struct output *out, const struct thrum__model *model, const char *key,
-	uint32_t task, uint32_t edge)
-{
-	char words[600];
-	const char *name;
-	size_t size;
-
-	if (!thrum__model_has_row(&model->tasks, task))
-		return;
-	write_json_key(out, key);
-	out->at = put_id(output_room(out, NUMBER_ROOM), THRUM__TASK(model, task, id),
-		model->signed_ids);
-	name = thrum__model_task_name(model, task, &size);
-	write_json_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
-	size = put_site(site_of(model, task, edge), words, sizeof words);
-	write_json_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
-	if (model->is_joined) {
-		const char *process = thrum__model_process(model, task);
-
-		write_json_text(out, strcmp(key, "task") == 0 ? "process" : "other-process",
-			process, strlen(process));
-	}
-}
-
-/* Returns the name that `dump` gives to the event behind an edge. */
-static const char *event_of(int kind)
-{
-	static const uint8_t types[THRUM__EDGE_KINDS] = {
-		[THRUM__EDGE_WAIT] = THRUM_EVENT_WAIT,
-		[THRUM__EDGE_READ] = THRUM_EVENT_READ,
-		[THRUM__EDGE_RESOLVE] = THRUM_EVENT_RESOLVE,
-		[THRUM__EDGE_FAIL] = THRUM_EVENT_FAIL,
-		[THRUM__EDGE_CANCEL] = THRUM_EVENT_CANCEL,
-		[THRUM__EDGE_SIGNAL] = THRUM_EVENT_SIGNAL,
-		[THRUM__EDGE_LOCK] = THRUM_EVENT_LOCK,
-		[THRUM__EDGE_UNLOCK] = THRUM_EVENT_UNLOCK,
-		[THRUM__EDGE_BECOME] = THRUM_EVENT_BECOME,
-		[THRUM__EDGE_READ_LATER] = THRUM_EVENT_READ_LATER,
-		[THRUM__EDGE_LINK] = THRUM_EVENT_LINK_RECEIVE,
-		[THRUM__EDGE_READY] = THRUM_EVENT_READY,
-	};
-
-	return thrum_event_name(types[kind]);
-}
-
-static void write_json_step(struct output *out, const struct thrum__model *model,
-	const struct thrum__step *step)
-{
-	const char *name = thrum__why_step_name(step->kind);
-
-	output_text(out, "{");
-	write_json_text(out, "step", name, strlen(name));
-	write_json_number(out, "time", step->time);
-	if (thrum__model_has_row(&model->edges, step->edge)) {
-		const char *event = event_of(THRUM__EDGE(model, step->edge, kind));
-
-		write_json_text(out, "event", event, strlen(event));
-		write_json_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
-	}
-	write_json_task(out, model, "task", step->task, thrum__why_place(model, step));
-	write_json_task(out, model, "other", step->other, THRUM__NONE);
-	if (step->more > 0)
-		write_json_number(out, "more", step->more);
-	output_text(out, "}");
-}
-
-void why_write_json(struct output *out, const struct thrum__model *model,
-	const struct thrum__finding *finding, const char *unknown)
-{
-	const char *class = thrum__why_class_name(finding->class);
-	const char *certainty = thrum__why_certainty_name(finding->certainty);
-	char words[600];
-
-	output_text(out, "{");
-	write_json_text(out, "class", class, strlen(class));
-	write_json_text(out, "certainty", certainty, strlen(certainty));
-	thrum__words_finding(model, finding, words, sizeof words);
-	write_json_text(out, "text", words, strlen(words));
-	thrum__words_finding_cause(model, finding, words, sizeof words);
-	write_json_text(out, "cause", words, strlen(words));
-	write_json_task(out, model, "task", finding->task, THRUM__NONE);
-	write_json_number(out, "behind", finding->behind);
-	if (finding->count > 0)
-		write_json_number(out, "count", finding->count);
-	if (finding->peers > 0) {
-		write_json_number(out, "peers", finding->peers);
-		write_json_number(out, "usual", finding->usual);
-		write_json_number(out, "longest", finding->longest);
-	}
-	write_json_key(out, "steps");
-	output_text(out, "[");
-	for (unsigned i = 0; i < finding->step_count; i++) {
-		output_text(out, i > 0 ? "," : "");
-		write_json_step(out, model, &finding->steps[i]);
-	}
-	output_text(out, "]");
-	write_json_text(out, "unknown", unknown, strlen(unknown));
-	output_text(out, "}\n");
 }

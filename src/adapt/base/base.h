@@ -274,8 +274,9 @@ struct spin {
 
 /* A thread of the program. It lies in memory that is never freed. */
 struct thread {
-	struct thread *next;      /* of all threads */
-	_Atomic uint64_t task;    /* 0: it has recorded nothing */
+	struct thread *next;   /* of all threads */
+	_Atomic uint64_t task; /* 0: it has recorded nothing */
+	_Atomic uint64_t own;  /* the task of its lane, where that isn't `task`; 0: there is none */
 	_Atomic uint64_t outside; /* for what it waited last outside of the program */
 	_Atomic uint64_t unwoken; /* the wake-up that doesn't come from a closed socket; 0: none */
 	_Atomic uint32_t recording; /* to which the task belongs */
@@ -356,6 +357,9 @@ bool thrum__adapt_is_forker(uint32_t tid);
 bool thrum__adapt_is_known_well(struct object *, const void *caller);
 /* Records that the calling thread took a lock, the last one that it took, unless that is known well. */
 void thrum__adapt_tell_taken(struct thread *, struct object *);
+/* A thread releases a read-write lock that it hasn't noted. If another one has it for reading, it isn't known
+ * from then on who has it. */
+void thrum__adapt_lend(const struct thread *self, const void *lock);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
 /* The thread released the lock that had a place. Records it if it was recorded that the thread held it. */
@@ -449,8 +453,11 @@ static inline void drop_lock(const void *lock, const char *noun)
 		return;
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
-	if (UNLIKELY(n == 0))
+	if (UNLIKELY(n == 0)) {
+		if (strcmp(noun, "rwlock") == 0)
+			thrum__adapt_lend(self, lock);
 		return;
+	}
 	/* The lock taken last is mostly the first to be released. A thread that waits for it may record now
 	 * that it is held, and looks before that whether it still is: so it is given back first. */
 	if (LIKELY(n <= HELD_MAX) &&

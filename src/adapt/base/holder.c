@@ -97,6 +97,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->is_idle, false);
 	self->waited = 0;
 	atomic_store(&self->task, task);
+	atomic_store(&self->own, 0);
 	atomic_store(&self->recording, thrum__recording());
 	thrum__adapt_self = self;
 	return self;
@@ -251,6 +252,48 @@ static thrum_task holder_of(const struct thread *thread)
 	return thread == thrum__adapt_self ? thrum__adapt_actor() : atomic_load(&thread->task);
 }
 
+/* ---- Read-write locks that others release ------------------------------------------------------- */
+
+#define LENT_MAX 16 /* of them; if there are more, who reads is told of none */
+
+static _Atomic uintptr_t lent[LENT_MAX];
+static _Atomic uint32_t lent_count;
+
+/* Whether another thread once released the lock than the one that had it for reading. Then it isn't known who
+ * has it. */
+static bool is_lent(const void *lock)
+{
+	uint32_t count = atomic_load_explicit(&lent_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count && i < LENT_MAX; i++)
+		if (atomic_load_explicit(&lent[i], memory_order_relaxed) == (uintptr_t)lock)
+			return true;
+	return count > LENT_MAX;
+}
+
+void thrum__adapt_lend(const struct thread *self, const void *lock)
+{
+	bool is_held = false;
+
+	for (struct thread *t = atomic_load(&all); t; t = t->next) {
+		uint32_t place = t != self && atomic_load(&t->tid) ? place_of(t, lock) : HELD_MAX;
+		const struct object *object;
+
+		if (place == HELD_MAX)
+			continue;
+		is_held = true;
+		object = thrum__adapt_object((uintptr_t)lock);
+		if (atomic_fetch_and(&t->held[place].caller, ~RECORDED) & RECORDED && object)
+			thrum_lock_released(atomic_load(&object->task));
+	}
+	if (!is_held || is_lent(lock))
+		return;
+	uint32_t at = atomic_fetch_add(&lent_count, 1);
+
+	if (at < LENT_MAX)
+		atomic_store(&lent[at], (uintptr_t)lock);
+}
+
 /* Whether a thread goes on holding a lock that it hasn't noted. One that takes the lock notes it soon, and
  * one that releases it has it no longer then. Sets *place if it has noted it meanwhile. */
 static bool goes_on_holding(const struct thread *thread, const void *lock, uint32_t tid,
@@ -267,6 +310,8 @@ static bool goes_on_holding(const struct thread *thread, const void *lock, uint3
 void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid,
 	holder_tid *tid_of)
 {
+	if (!tid && is_lent(lock))
+		return;
 	for (struct thread *t = atomic_load(&all); t; t = t->next) {
 		uint32_t its = atomic_load_explicit(&t->tid, memory_order_relaxed);
 		uint32_t place = its ? place_of(t, lock) : HELD_MAX;
@@ -328,7 +373,8 @@ void thrum__adapt_tell_taken(struct thread *self, struct object *object)
 		return;
 	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
 
-	if (thrum__adapt_is_known_well(object, (const void *)atomic_load(caller)))
+	if (thrum__adapt_is_known_well(object, (const void *)atomic_load(caller)) ||
+		is_lent((const void *)atomic_load(&self->held[n - 1].lock)))
 		return;
 	thrum__adapt_thread();
 
@@ -402,8 +448,11 @@ void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun
 	uintptr_t caller = 0;
 
 	/* Another thread took it, or it is one of those for which there was no room. */
-	if (place == HELD_MAX && n <= HELD_MAX)
+	if (place == HELD_MAX && n <= HELD_MAX) {
+		if (strcmp(noun, "rwlock") == 0)
+			thrum__adapt_lend(thread, lock);
 		return;
+	}
 	if (n > HELD_MAX && is_latest_twice(thread, lock)) {
 		atomic_store(&thread->holds, n - 1);
 		return;

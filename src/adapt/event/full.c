@@ -5,7 +5,8 @@
  * for ever. It is told once the same bytes are left for long, more bytes have come, a thread waits for an
  * answer to them, and all others sleep, or go on as clients do that are answered meanwhile. The loop must not
  * wait for room to write: the callback may leave bytes until others have read. Where others go on, the
- * callback must never have left bytes so and taken them later: it may wait for a time, or for one of them.
+ * callback must never have left bytes so and taken them later, and must leave these for two seconds: it may
+ * wait for a time, or for one of them.
  */
 #define _GNU_SOURCE
 #include <event2/buffer.h>
@@ -20,6 +21,8 @@
 
 #define LIMITED_MAX 64 /* of further bufferevents nothing is told */
 #define OFTEN 1000     /* calls in which nothing was taken */
+/* ns for which bytes are left, while others go on: a callback may wait for a slow client. */
+#define BESIDE_MIN INT64_C(2000000000)
 
 /* A bufferevent with a high watermark for reading. Only the thread of its loop uses the other members. */
 static struct limited {
@@ -117,7 +120,7 @@ static bool is_left_beside(const struct limited *one, struct others *others)
 	return !one->takes_late &&
 		thrum__adapt_rounds_are_idle(others->fd, one->since, one->since, false,
 			&others->waiter) &&
-		others->waiter;
+		others->waiter && rough_time() - one->since >= BESIDE_MIN;
 }
 
 static void look_at(struct limited *one, struct bufferevent *buffer, bool may_all_sleep)

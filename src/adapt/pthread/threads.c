@@ -133,6 +133,8 @@ static struct start begin_thread(void *argument)
 	struct thread *self = thrum__adapt_thread_begin(start.task);
 
 	if (self) {
+		if (!thrum__adapt_is_beside && start.task && is_on(ADAPTER_PTHREAD))
+			atomic_store(&self->own, thrum__own());
 		self->tells = start.is_pools && thrum__adapt_is_beside;
 		atomic_store(&self->is_idle, start.is_pools);
 		atomic_store(&self->calm_since, start.calm_since);
@@ -274,6 +276,18 @@ STAND_IN int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	return result;
 }
 
+/* Names a thread, and the lane on which it runs. */
+static void label_thread(thrum_task task, const char *name)
+{
+	thrum_task_label(task, name);
+	for (struct thread *t = thrum__adapt_threads(); t && task; t = t->next)
+		if (atomic_load(&t->task) == task && atomic_load(&t->tid) != 0 &&
+			atomic_load(&t->own) != 0) {
+			thrum_task_label(atomic_load(&t->own), name);
+			return;
+		}
+}
+
 STAND_IN int pthread_setname_np(pthread_t thread, const char *name)
 {
 	int result = real_pthread_setname_np(CALLER)(thread, name);
@@ -283,7 +297,7 @@ STAND_IN int pthread_setname_np(pthread_t thread, const char *name)
 	struct object *object = thrum__adapt_object(KEY_OF_HANDLE(thread));
 
 	if (object)
-		thrum_task_label(atomic_load(&object->task), name);
+		label_thread(atomic_load(&object->task), name);
 	if (pthread_equal(thread, pthread_self()))
 		thrum_lane_name(name);
 	return result;

@@ -365,6 +365,25 @@ static void show_fork(void)
 	SHOW(system("test -z \"$LD_PRELOAD$THRUM_ADAPT\" || test -n \"$THRUM_FOLLOWS\""));
 }
 
+static void *wait_for_name(void *unused)
+{
+	sem_post(&held);
+	sem_wait(&release);
+	return unused;
+}
+
+/* A thread gets its name from its maker, when it runs. */
+static void show_name(void)
+{
+	pthread_t thread;
+
+	SHOW(pthread_create(&thread, NULL, wait_for_name, NULL));
+	sem_wait(&held);
+	SHOW(pthread_setname_np(thread, "named later"));
+	sem_post(&release);
+	SHOW(pthread_join(thread, NULL));
+}
+
 /* With an argument it leaves out the threads of C11, which ThreadSanitizer doesn't know. */
 int main(int argc, char **argv)
 {
@@ -376,6 +395,7 @@ int main(int argc, char **argv)
 	show_wrong_times();
 	show_rwlocks();
 	show_conditions();
+	show_name();
 	if (argc < 2)
 		show_c11();
 	show_fork();

@@ -43,6 +43,7 @@ struct node {
 	bool is_doubtful;      /* with doubts, it may go on anyhow */
 	bool is_weak;          /* it is but possible that it is blocked */
 	bool is_tried;         /* a read-write lock for which a task waits with a time limit */
+	bool is_kept;          /* a lock that one that waits for it has for good */
 	bool is_left;          /* it is not yet known to go on */
 	bool is_blocked;       /* without doubts */
 	bool is_surely_blocked;
@@ -113,12 +114,14 @@ static bool is_rwlock(const struct thrum__model *model, uint32_t lock)
 }
 
 /* Whether a task that waits for a lock has it, and keeps it for good, whoever else comes and goes: nothing
- * turns a hold of a read-write lock for reading into one for writing. */
-static bool has_for_good(const struct thrum__model *model, uint32_t task, uint32_t lock)
+ * turns a hold of a read-write lock for reading into one for writing. Where others release what a task took,
+ * its hold may be over. */
+static bool has_for_good(const struct thrum__model *model, uint32_t task,
+	const struct thrum__analyse_lock *holds)
 {
-	uint32_t edge = thrum__model_last_edge(model, task);
+	uint32_t edge = thrum__model_last_edge(model, task), lock = holds->task;
 
-	if (!is_rwlock(model, lock))
+	if (!is_rwlock(model, lock) || holds->strange > 0)
 		return false;
 	THRUM__EDGES_BACK (model, edge, prev_out, HOLD_BACK)
 		if (THRUM__EDGE(model, edge, to) == lock &&
@@ -135,8 +138,12 @@ static uint32_t target_of_lock(const struct net *net, struct node *node,
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&net->search->graph,
 		wait->on);
 
-	if (is_upgrade(lock, node->task) && has_for_good(model, node->task, wait->on))
-		return node_of(net, wait->on);
+	if (is_upgrade(lock, node->task)) {
+		if (has_for_good(model, node->task, lock))
+			return node_of(net, wait->on);
+		if (is_rwlock(model, wait->on) && lock->strange > 0)
+			return FREE; /* others may have released what it had */
+	}
 	if (lock->busy > wait->since)
 		return FREE; /* it goes to others */
 	if (lock->last > wait->since && is_upgrade(lock, node->task)) {
@@ -225,9 +232,32 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 			: target;
 		/* A reader that wants the lock for itself may get it once the others are gone. */
 		for (uint32_t k = 0; k < waits.count; k++)
-			if (waits.waits[k].on == lock->task &&
-				!has_for_good(model, hold->task, lock->task))
-				node->needs_all = false;
+			if (waits.waits[k].on == lock->task) {
+				if (has_for_good(model, hold->task, lock))
+					node->is_kept = true;
+				else
+					node->needs_all = false;
+			}
+	}
+}
+
+/* Lets those wait for a lock that one keeps for good though it went to others since: they want it for
+ * writing, and it went to readers. */
+static void bind_writers(struct net *net)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+
+	for (uint32_t i = 1; i < net->locks; i++) {
+		const struct node *node = &net->nodes[i];
+		struct thrum__analyse_waits waits = thrum__analyse_graph_waits(graph, node->task);
+
+		for (uint32_t k = 0; k < waits.count; k++) {
+			uint32_t lock = node_of(net, waits.waits[k].on);
+
+			if (net->targets[node->first + k] == FREE && lock >= net->locks &&
+				lock < net->left && net->nodes[lock].is_kept)
+				net->targets[node->first + k] = lock;
+		}
 	}
 }
 
@@ -356,6 +386,7 @@ static int make_nodes(struct net *net)
 		fill_node(net, i, at);
 		at += net->nodes[i].count;
 	}
+	bind_writers(net);
 	mark_timed(net);
 	return 0;
 }

@@ -112,7 +112,7 @@ bool thrum__why_is_lock_lost(const struct thrum__search *search, uint32_t task)
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph, task);
 
 	return lock && are_holders_over(search->model, lock) && lock->strange == 0 &&
-		lock->passed == 0 && lock->given == 0 && !lock->is_cut &&
+		lock->beyond == 0 && lock->given == 0 && !lock->is_cut &&
 		is_released_in_time(search->model, task);
 }
 
