@@ -335,6 +335,11 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, " for ");
 		put_quoted_name(s, answer->model, cause->namesake);
 	}
+	if (cause->chief != THRUM__NONE &&
+		*thrum__model_task_name(answer->model, cause->chief, NULL)) {
+		thrum__words_put(s, ", most of the time for ");
+		put_quoted_name(s, answer->model, cause->chief);
+	}
 	if (answer->usual == THRUM__NONE || cause->usual_times >= cause->times)
 		return;
 	thrum__words_put(s, " (usually ");

@@ -53,6 +53,7 @@ blocked='(unread data|data so far unread) of socket [0-9]+, blocked within the c
 pushed='pop of the main context that was pushed by (probe|begin|main|glib_context\+0x)[^:]*. never resolves'
 told[glib_hang]='settle_account.* never resolves'
 told[glib_inner]="^never resolved \(possible\): .$blocked"
+told[glib_copy]=${told[glib_inner]}
 told[glib_turns]="Waits for .$blocked"
 told[glib_alone]='^deadlock'
 for case in left main before; do
@@ -62,7 +63,7 @@ told[glib_default]='^never resolved \(possible\): .own. never resolves'
 told[glib_asked]='^deadlock'
 soon glib_hang "$programs/glib_hang"
 soon glib_inner "$programs/glib_inner"
-for case in turns alone timed recurses; do
+for case in turns alone timed recurses copy iterates; do
 	soon "glib_$case" "$programs/glib_inner" "$case"
 done
 soon glib_left "$programs/glib_context"
@@ -73,6 +74,8 @@ soon glib_asked "$programs/glib_asked"
 soon glib_answered "$programs/glib_asked" fine
 soon glib_idle "$programs/glib_idle"
 all_same
+has glib_iterates dump 'wait +#[0-9]+ eventfd [0-9]+ +in (iterate|glib_inner\+0x)'
+has glib_iterates why '^no findings'
 all_told
 has glib_hang why 'settle_account'
 

@@ -418,6 +418,12 @@ static void nobody_takes_an_item(void **state)
 	story_take_back();
 	story_tell("5" MS "read 1 4\n");
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
+	/* It had no room at once: another task took what came, before the put was over. */
+	begin();
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n2" MS "create 1 4 stream\n");
+	story_tell("2" MS "label 4 \"socket 3 to 4\n2" MS "create 1 5 task\n3" MS "wait 2 3\n");
+	story_tell("3" MS "wait 5 4\n4" MS "read 1 4\n4" MS "read 5 4\n4" MS "signal 5 4 =0\n");
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
 /* A writer takes two items; it is cancelled, fails, or ends before the third one, or another one took the

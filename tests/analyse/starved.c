@@ -343,6 +343,27 @@ static void not_a_timer_that_repeats(void **state)
 		     "log 2 \"busy\n");
 }
 
+/* A loop runs a handle again and again, and never comes to a timer that is due. */
+static void by_one_that_comes_again(void **state)
+{
+	static char lines[16384];
+	size_t size = (size_t)snprintf(lines, sizeof lines,
+		TASKS "1" MS "create 1 4 timer\n1" MS "switch 4\n1" MS "switch 1\n"
+		      "2" MS "suspend =0 \"wait for work\n3" MS "resume\n"
+		      "3" MS "due 4 =1000000\n");
+	struct thrum__finding finding;
+
+	(void)state;
+	for (unsigned i = 1; i < 200; i++)
+		size += (size_t)snprintf(lines + size, sizeof lines - size,
+			"%u" MS "switch 2\n%u100000 switch 1\n", 10 * i, 10 * i);
+	finding = expect(lines);
+	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding.task, finding.steps[0].task);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_RUNS_MEANWHILE);
+	assert_int_equal(finding.steps[0].more, 199);
+}
+
 /* A loop counts from the time that it read last: so a timer may come a little sooner than it is due. */
 static void not_a_timer_that_came(void **state)
 {
@@ -412,6 +433,7 @@ int main(void)
 		cmocka_unit_test(turn_after_turn),
 		cmocka_unit_test(without_an_end),
 		cmocka_unit_test(not_a_timer_that_repeats),
+		cmocka_unit_test(by_one_that_comes_again),
 		cmocka_unit_test(not_a_timer_that_came),
 		cmocka_unit_test(not_behind_its_like),
 		cmocka_unit_test(not_in_a_pool_of_long_jobs),

@@ -140,6 +140,24 @@ static void names_of_those_awaited(void **state)
 		"it waited 4 times, one after the other, for “connect #”, 3 times for “connect 10”.");
 }
 
+static void the_one_awaited_longest(void **state)
+{
+	struct thrum__document document = {0};
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 switch 1\n"
+						 "10 create 1 2 request\n10 label 2 \"page\n"
+						 "10 create 1 3 request\n10 label 3 \"ask 1\n"
+						 "10 wait 2 3\n90 fail 1 3\n"
+						 "90 create 1 4 request\n90 label 4 \"ask 2\n"
+						 "90 wait 2 4\n95 resolve 1 4\n95 resolve 1 2\n",
+		false);
+
+	(void)state;
+	assert_non_null(strstr(read_slow(model, 2, &document),
+		"it waited 2 times, one after the other, for “ask #”, most of the time for “ask 1”."));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
 /* A request waits for an answer from another machine, whose task begins and ends at some times by its own
  * clock. */
 static void on_two_machines(int begun, int ended, int64_t error, const char *words)
@@ -258,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_waits_for_ever),
 		cmocka_unit_test(ways_are_as_exact_as_the_clocks),
 		cmocka_unit_test(names_of_those_awaited),
+		cmocka_unit_test(the_one_awaited_longest),
 		cmocka_unit_test(a_signal_that_came_before_the_wait),
 		cmocka_unit_test(permits_that_are_never_given_back),
 	};

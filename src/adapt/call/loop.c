@@ -107,7 +107,7 @@ static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fd
 		return NULL;
 	if (thrum__adapt_loop_tells)
 		looking->alone = fds->fd;
-	object = thrum__adapt_pipe(fds->fd, false, caller);
+	object = thrum__adapt_pipe(fds->fd, false, place_of_wait(looking));
 	looking->is_loop |= !object; /* relatives may have it, too */
 	return object;
 }
@@ -234,7 +234,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		thrum__adapt_may_handle();
 	is_timed = looking->is_timed || (looking->epoll >= 0 && thrum__adapt_timers_are_armed());
 	if (object)
-		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
+		thrum__adapt_wait_pipe(looking->wait, object, NULL, place_of_wait(looking),
 			thrum__adapt_work_reason(call, NULL, is_outside, is_timed));
 	else if (looking->stream >= 0)
 		wait_for_line(looking);

@@ -295,6 +295,8 @@ bool thrum__adapt_socket_other(uint64_t inode, uint64_t *other, bool *listens);
 int thrum__adapt_socket_of(uint64_t inode);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
+/* Whether both are descriptors of the same socket. */
+bool thrum__adapt_socket_is_copy(int fd, int other);
 /* Whether a socket is connected to the address at which another one of the process listens, and the process
  * hasn't its other end: the connection is in the queue. May change errno. */
 bool thrum__adapt_socket_is_before(int fd, int listener);

@@ -531,6 +531,14 @@ int thrum__adapt_socket_peer_among(int fd, const int *among, unsigned count)
 	return count == 0 || search.is_doubled ? -1 : search.found;
 }
 
+bool thrum__adapt_socket_is_copy(int fd, int other)
+{
+	struct stat file, others;
+
+	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && fstat(other, &others) == 0 &&
+		file.st_dev == others.st_dev && file.st_ino == others.st_ino;
+}
+
 bool thrum__adapt_socket_is_before(int fd, int listener)
 {
 	struct sockaddr_storage at, asked;

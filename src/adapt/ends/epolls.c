@@ -234,7 +234,7 @@ static bool tell_in_vain(const struct looking *looking, const struct epoll_need 
 		return false;
 	thrum__adapt_put_call(label, "data of", need->likely);
 	thrum__adapt_put_timer(stpcpy(strchr(label, '\0'), " or "), need->timer);
-	thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+	thrum__adapt_wait_begin(wait, object, NULL, place_of_wait(looking), false);
 	thrum_task_wait(wait->task,
 		thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller));
 	return true;
@@ -259,12 +259,12 @@ bool thrum__adapt_epoll_tell(const struct looking *looking, const struct epoll_n
 		put_merged(label, need);
 	thrum__adapt_reader_put(label, need->likely);
 	if (is_joined_by(writer)) {
-		thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, looking->caller);
+		thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, place_of_wait(looking));
 		thrum_task_wait(wait->source, atomic_load(&writer->task));
 		thrum__adapt_wait_go(wait, looking->reason);
 		return true;
 	}
-	thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+	thrum__adapt_wait_begin(wait, object, NULL, place_of_wait(looking), false);
 	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(wait->task, data);
 	thrum_task_wait(data, atomic_load(&writer->task));
@@ -281,7 +281,7 @@ void thrum__adapt_poll_tell(struct looking *looking, const struct epoll_need *ne
 	thrum__adapt_wait_end(looking->wait);
 	thrum__adapt_put_call(label, "data of", need->likely);
 	thrum__adapt_reader_put(label, need->likely);
-	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, place_of_wait(looking));
 	thrum_task_wait(looking->wait->source, writer);
 	thrum__adapt_wait_go(looking->wait, looking->reason);
 }
@@ -291,7 +291,7 @@ void thrum__adapt_epoll_tell_timer(const struct looking *looking, const struct e
 	char label[CALL_MAX + PLACE_MAX];
 
 	thrum__adapt_put_timer(label, need->timer);
-	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, place_of_wait(looking));
 	thrum_task_should_resolve(looking->wait->source);
 	thrum__adapt_wait_go(looking->wait, looking->reason);
 }

@@ -140,8 +140,7 @@ static void tell(struct looking *looking, const struct polled *polled, const str
 	else
 		thrum__adapt_go_on(&wait->pause);
 	clear_wait(wait);
-	thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label,
-		looking->runner ? looking->runner : looking->caller);
+	thrum__adapt_wait_make(wait, THRUM_KIND_TASK, label, place_of_wait(looking));
 	thrum__adapt_stuck_tell(wait, stuck);
 	thrum__adapt_wait_go(wait, looking->reason);
 	looking->told = wait->source;

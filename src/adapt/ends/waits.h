@@ -93,7 +93,7 @@ struct looking {
 	const struct pollfd *polled; /* or for these; NULL: for others */
 	unsigned long count;
 	bool polls_pipes; /* these are several pipes of the program, and timers, without a time limit */
-	const void *runner; /* of the loop that polls them, by is_loop */
+	const void *runner; /* of a library's loop that polls them; or NULL */
 	bool is_endless;    /* it has no time limit */
 	bool is_outside;    /* others than the program may end it */
 	bool is_timed;      /* it ends at a time that is set */
@@ -110,6 +110,11 @@ struct looking {
 	bool is_stuck;       /* two looks have seen that */
 	uint64_t stuck_loop; /* the same of all that it polls */
 };
+/* Where it waits: where the program runs a library's loop, if that is known. */
+static inline const void *place_of_wait(const struct looking *looking)
+{
+	return looking->runner ? looking->runner : looking->caller;
+}
 /* The pipes of which an epoll tells. -1: there is none. */
 struct epoll_need {
 	int first, likely; /* likely: whose writer should do something now; see epolls.c */

@@ -573,8 +573,9 @@ STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 /* A callback that runs a loop turn by turn waits for its own end. */
 STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_block)
 {
-	const void *caller = CALLER;
+	const void *caller = CALLER, *runner = thrum__adapt_loop_runner;
 	int top = thread.count - 1;
+	gboolean has_run;
 
 	thrum__adapt_glib_iterates(context);
 	if (may_block && top >= 0 && !thread.runs[top].loop && thrum__adapt_glib_begin()) {
@@ -582,7 +583,10 @@ STAND_IN gboolean g_main_context_iteration(GMainContext *context, gboolean may_b
 		block_runs(context ? context : real_g_main_context_default(caller)(),
 			thread.runs[top].loop, caller);
 	}
-	return real_g_main_context_iteration(caller)(context, may_block);
+	thrum__adapt_loop_runner = caller;
+	has_run = real_g_main_context_iteration(caller)(context, may_block);
+	thrum__adapt_loop_runner = runner;
+	return has_run;
 }
 
 /* ---- Sources that exist ---------------------------------------------------------------------- */

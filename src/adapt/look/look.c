@@ -165,8 +165,7 @@ static bool look_for_missing(const struct looking *looking)
 		return false;
 	thrum__adapt_look_end(wait);
 	*wait = (struct wait){.pause.is_over = true,
-		.caller = looking->alone >= 0 && thrum__adapt_loop_runner ? thrum__adapt_loop_runner
-									  : looking->caller,
+		.caller = looking->alone >= 0 ? place_of_wait(looking) : looking->caller,
 		.task = thrum_task_current(),
 		.source = told,
 		.ends_source = true};
@@ -196,7 +195,7 @@ static void look_for_pipes(struct looking *looking)
 		: is_stuck                                 ? need.likely
 		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
 							   : -1;
-	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
+	object = fd >= 0 ? thrum__adapt_pipe(fd, false, place_of_wait(looking)) : NULL;
 	if (is_stuck && !was_stuck && look_for_missing(looking)) {
 		looking->told = wait->source;
 	} else if (is_stuck != was_stuck || (!is_stuck && object != wait->object)) {
@@ -207,7 +206,7 @@ static void look_for_pipes(struct looking *looking)
 		else if (!object)
 			thrum__adapt_pause(&wait->pause, looking->reason);
 		else if (!is_stuck || !thrum__adapt_epoll_tell(looking, &need, object))
-			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+			thrum__adapt_wait_begin(wait, object, NULL, place_of_wait(looking), false);
 	}
 	if (object && names)
 		names(fd);

@@ -83,10 +83,12 @@ static void look_at_poll(struct others *others, const struct process_call *call)
 		look_at_polled(others, polled, count);
 }
 
-/* Whether this is the other end. */
+/* Whether this is the other end, or a copy of its descriptor. */
 static bool is_peer(const struct others *others, int fd)
 {
-	return others->is_door ? thrum__adapt_socket_is_before(fd, others->fd) : fd == others->peer;
+	return others->is_door
+		? thrum__adapt_socket_is_before(fd, others->fd)
+		: fd == others->peer || thrum__adapt_socket_is_copy(fd, others->peer);
 }
 
 /* For what a thread waits that reads from the other end, or writes to it. */
@@ -114,12 +116,13 @@ static bool is_join(const struct process_call *call)
 static void look_at_call(const struct survey *survey, uint32_t tid, const struct process_call *call)
 {
 	struct others *others = survey->others;
-	bool writes = false;
+	bool writes = false, is_its;
 	int fd = thrum__adapt_vain_descriptor(&survey->look, survey->look.self, call, &writes);
 
+	is_its = fd >= 0 && is_peer(others, fd);
 	others->waits_for_more |= !is_join(call) &&
-		(fd < 0 || writes || thrum__adapt_origin(fd) != FROM_INSIDE);
-	if (fd >= 0 && is_peer(others, fd) && (!writes || others->event == POLLIN)) {
+		(fd < 0 || writes || (!is_its && thrum__adapt_origin(fd) != FROM_INSIDE));
+	if (is_its && (!writes || others->event == POLLIN)) {
 		others->waiter = wait_of(others, tid, writes);
 		return;
 	}

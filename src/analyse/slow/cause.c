@@ -422,6 +422,30 @@ static uint32_t usual_name(const struct thrum__paths *paths, const struct thrum_
 	return best;
 }
 
+/* The task for which the path's task waited most of the time that it waited for tasks below a frame; or
+ * NONE. */
+static uint32_t chief_below(const struct thrum__paths *paths, const struct thrum__path *path,
+	uint32_t frame)
+{
+	uint32_t best = THRUM__NONE, last = THRUM__NONE;
+	int64_t most = 0, all = 0, time = 0;
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		const struct thrum__path_part *part = &path->parts[i];
+		uint32_t top = top_below(paths, part, frame);
+		int64_t length = top != THRUM__NONE ? part->to - part->from : 0;
+
+		time = top == last ? time + length : length;
+		all += length;
+		if (time > most) {
+			most = time;
+			best = top;
+		}
+		last = top;
+	}
+	return most > all - all / 4 ? best : THRUM__NONE;
+}
+
 /* Counts the waits for the tasks of the cause's first link. */
 static void count_first(const struct finding *f, const struct thrum__path *usual,
 	struct thrum__cause *cause)
@@ -436,6 +460,8 @@ static void count_first(const struct finding *f, const struct thrum__path *usual
 	if (cause->namesakes <= cause->times / 2 ||
 		!*thrum__model_task_name(f->paths->model, cause->namesake, NULL))
 		cause->namesake = THRUM__NONE;
+	if (cause->namesake == THRUM__NONE)
+		cause->chief = chief_below(f->paths, f->path, frame);
 }
 
 static void find(const struct finding *f, const struct thrum__path *usual,
@@ -479,7 +505,7 @@ int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum_
 	struct finding f = {.paths = paths, .path = path};
 	int error;
 
-	*cause = (struct thrum__cause){.namesake = THRUM__NONE};
+	*cause = (struct thrum__cause){.namesake = THRUM__NONE, .chief = THRUM__NONE};
 	if (path->count == 0)
 		return 0;
 	f.sums = add_up(paths, path);

@@ -42,6 +42,7 @@ struct thrum__cause {
 	uint32_t times, usual_times; /* how often the task waited for the first link's frames */
 	/* One of the awaited tasks whose name most of them have, or NONE; and how many have it. */
 	uint32_t namesake, namesakes;
+	uint32_t chief; /* if there is none: the task that was awaited most of the time, or NONE */
 };
 
 /* Finds the cause. `usual` may be empty. Returns 0 or -THRUM_E_MEMORY. O(parts + frames). */

@@ -226,6 +226,11 @@ struct thrum__delay {
  * had it nearly all the time, or tasks that became ready later had it. */
 bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
 
+/* The latest task whose like have nearly all turns of a loop since then; or NONE. Sets *count to how many
+ * turns, of the last 4,096. */
+uint32_t thrum__why_busy_with(const struct thrum__search *, uint32_t lane, int64_t since,
+	unsigned *count);
+
 /* Whether a task was said to be ready, and still is: it waits for nothing but its lane. */
 bool thrum__why_is_said_ready(const struct thrum__model *, uint32_t task);
 

@@ -3,7 +3,8 @@
  * It hangs: the callback of a watch runs a main loop until the peer's answer comes, but GLib doesn't call it
  * for that before it returns. Nothing else comes ("alone"), the callback runs the loop turn by turn
  * ("turns"), or the loop has a timer. With "timed" the answer may wait, and a timer ends the loop. With
- * "recurses" GLib calls the callback again meanwhile.
+ * "recurses" GLib calls the callback again meanwhile. With "copy" the peer has another descriptor of its end.
+ * With "iterates" the program runs GLib's loop by its own until a thread wakes it.
  */
 #include <glib-unix.h>
 #include <pthread.h>
@@ -86,6 +87,25 @@ static void *send_letters(void *data)
 	return data;
 }
 
+static void *finish(void *is_over)
+{
+	g_usleep(50000);
+	g_atomic_int_set((int *)is_over, 1);
+	g_main_context_wakeup(NULL);
+	return NULL;
+}
+
+static int iterate(void)
+{
+	int is_over = 0;
+	pthread_t finisher;
+
+	pthread_create(&finisher, NULL, finish, &is_over);
+	while (!g_atomic_int_get(&is_over))
+		g_main_context_iteration(NULL, TRUE);
+	return pthread_join(finisher, NULL);
+}
+
 static void watch(void)
 {
 	GSource *source = g_unix_fd_source_new(ends[0], G_IO_IN);
@@ -102,10 +122,14 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		way = argv[1];
+	if (is("iterates"))
+		return iterate();
 	if (!is("timed") && !is("recurses"))
 		end_after(2);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
 		return 1;
+	if (is("copy"))
+		ends[1] = dup(ends[1]);
 	outer = g_main_loop_new(NULL, FALSE);
 	watch();
 	if (!is("alone"))

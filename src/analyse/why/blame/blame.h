@@ -119,6 +119,9 @@ bool thrum__why_no_reply(const struct thrum__search *, uint32_t handle, struct t
  * object. Sets all of the step but `other` and `edge`. O(suspensions + edges). */
 bool thrum__why_is_left_out(const struct thrum__model *, uint32_t asker, uint32_t server,
 	struct thrum__step *step);
+/* The same though others go on: that alone is no reason to suspect it. */
+bool thrum__why_is_left_out_beside(const struct thrum__model *, uint32_t asker, uint32_t server,
+	struct thrum__step *step);
 
 /* The latest message from a task to a lane, or else from the lane to it, from an edge of the task on; or
  * NONE. */

@@ -412,6 +412,24 @@ static bool tells_takes(const struct thrum__model *model)
 	return false;
 }
 
+/* Whether another task took something since the one that put it there began to wait for room: the put is
+ * recorded once all of it is there. */
+static bool is_taken_meanwhile(const struct thrum__model *model, uint32_t put)
+{
+	uint32_t by = THRUM__EDGE(model, put, from), at = put;
+	bool is_taken = false;
+
+	while (thrum__model_has_row(&model->edges, at = THRUM__EDGE(model, at, prev_in)) &&
+		THRUM__EDGE(model, at, kind) != THRUM__EDGE_SIGNAL) {
+		bool is_own = THRUM__EDGE(model, at, from) == by;
+
+		is_taken |= !is_own && THRUM__EDGE(model, at, kind) == THRUM__EDGE_READ;
+		if (is_own && is_taken && THRUM__EDGE(model, at, kind) == THRUM__EDGE_WAIT)
+			return true;
+	}
+	return false;
+}
+
 /* The latest edge by which something was put into a mailbox that nobody took since, though nobody
  * waited for it then, or others still do; or NONE. */
 static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
@@ -426,7 +444,8 @@ static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
 			THRUM__EDGE(model, at, kind) == THRUM__EDGE_SIGNAL &&
 			(thrum__model_waiters(model, at) <= 0 ||
 				(THRUM__TASK(model, object, kind) == THRUM_KIND_MAILBOX &&
-					tells_takes(model)))
+					tells_takes(model))) &&
+			!is_taken_meanwhile(model, at)
 		? at
 		: THRUM__NONE;
 }

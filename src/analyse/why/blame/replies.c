@@ -226,22 +226,25 @@ static bool is_silent_thread(struct talk *talk, uint32_t handle,
 	return thrum__why_turn_leaves_out(model, talk->lane, talk->asker, awaited->asked);
 }
 
-/* Whether each question but one had an answer of the step's task, and nothing else can happen. Sets how many
- * had. */
-static bool is_each_answered(struct talk *talk, struct thrum__step *step)
+/* Whether each question but one had an answer of the step's task. Sets how many had. */
+static bool has_each_answer(struct talk *talk, struct thrum__step *step)
 {
 	const struct thrum__model *model = talk->model;
 
-	if (!thrum__why_is_all_at_rest(model))
-		return false;
 	count_messages(talk, step->task);
 	step->more = talk->own;
 	/* The first datagram of a socket may be missing, as it had no address before. */
 	return talk->own >= ANSWERS_MIN && talk->own == talk->answers &&
 		(talk->answers + 1 == talk->questions ||
 			(talk->answers == talk->questions &&
-				THRUM__TASK(model, step->task, kind) == THRUM_KIND_THREAD)) &&
-		!is_any_due(model);
+				THRUM__TASK(model, step->task, kind) == THRUM_KIND_THREAD));
+}
+
+/* The same if nothing else can happen. */
+static bool is_each_answered(struct talk *talk, struct thrum__step *step)
+{
+	return thrum__why_is_all_at_rest(talk->model) && has_each_answer(talk, step) &&
+		!is_any_due(talk->model);
 }
 
 /* Whether this is an answer that is missing: each other question had one, and nothing else can happen. Sets
@@ -285,21 +288,36 @@ bool thrum__why_no_reply(const struct thrum__search *search, uint32_t handle,
 	return false;
 }
 
-bool thrum__why_is_left_out(const struct thrum__model *model, uint32_t asker, uint32_t server,
-	struct thrum__step *step)
+/* Finds the turn of the server that got the latest question, and left out the answer. */
+static bool find_left_out(struct talk *talk, uint32_t server, struct thrum__step *step)
 {
-	struct talk talk = {.model = model,
-		.asker = asker,
-		.lane = thrum__why_last_lane(model, server)};
-	uint32_t question = message_from(&talk, THRUM__TASK(model, asker, edge_out), false);
-	uint32_t answer = message_from(&talk, THRUM__TASK(model, asker, edge_in), true);
+	const struct thrum__model *model = talk->model;
+	uint32_t question, answer;
 
+	talk->lane = thrum__why_last_lane(model, server);
+	question = message_from(talk, THRUM__TASK(model, talk->asker, edge_out), false);
+	answer = message_from(talk, THRUM__TASK(model, talk->asker, edge_in), true);
 	if (question == THRUM__NONE || answer == THRUM__NONE || question < answer)
 		return false;
 	step->kind = THRUM__STEP_LEAVES_OUT;
 	step->task = server;
 	step->time = THRUM__EDGE(model, question, time);
 	return !thrum__model_has_sent_unread(model, server, step->time) &&
-		thrum__why_turn_leaves_out(model, talk.lane, asker, step->time) &&
-		is_each_answered(&talk, step);
+		thrum__why_turn_leaves_out(model, talk->lane, talk->asker, step->time);
+}
+
+bool thrum__why_is_left_out(const struct thrum__model *model, uint32_t asker, uint32_t server,
+	struct thrum__step *step)
+{
+	struct talk talk = {.model = model, .asker = asker};
+
+	return find_left_out(&talk, server, step) && is_each_answered(&talk, step);
+}
+
+bool thrum__why_is_left_out_beside(const struct thrum__model *model, uint32_t asker,
+	uint32_t server, struct thrum__step *step)
+{
+	struct talk talk = {.model = model, .asker = asker};
+
+	return find_left_out(&talk, server, step) && has_each_answer(&talk, step);
 }

@@ -3,9 +3,6 @@
 #include "analyse/why/blame/blame.h"
 #include "analyse/why/stuck/stuck.h"
 
-#define RUNS_BACK 4096 /* runs that are searched */
-#define RUNS_MIN 8     /* so many runs of the like show what a loop is busy with */
-
 /* When a task did something last, or another read it. */
 static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
 {
@@ -218,6 +215,22 @@ static bool add_asked(struct thrum__finding *finding, const struct thrum__search
 	return wait != NULL;
 }
 
+/* The one that answers questions by a socket left this one out, and goes on with others. */
+static bool add_left_out(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, uint32_t server)
+{
+	struct thrum__step step;
+
+	if (!THRUM__BEGINS_WITH(model, path->leaf, "socket ") ||
+		!thrum__why_is_left_out_beside(model, thrum__why_path_last(path)->task, server,
+			&step))
+		return false;
+	thrum__why_set_more(thrum__why_add_step(finding, step.kind, step.task, path->leaf,
+				    step.time, THRUM__NONE),
+		step.more);
+	return true;
+}
+
 void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -246,6 +259,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
 	/* Another one is to blame. */
 	if (finding->step_count > 0 && finding->steps[0].kind == THRUM__STEP_TOOK)
+		return;
+	if (able == 1 && add_left_out(finding, model, path, servers.task[first]))
 		return;
 	/* Where nothing happens any more, the one of several that served it last. */
 	if (able == 1 ||
@@ -282,26 +297,15 @@ void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum
 	uint32_t timer)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t all = 0, count = 0, found = THRUM__NONE;
 	int64_t due = thrum__why_due_of(model, timer);
+	unsigned count;
+	uint32_t busy;
 
 	if (due < 0 || due >= model->end || THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER)
 		return;
-	THRUM__RUNS_BACK (model, row, RUNS_BACK) {
-		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
-
-		if (THRUM__RUN(model, row, start) < due)
-			break;
-		if (THRUM__RUN(model, row, lane) != THRUM__TASK(model, timer, lane) ||
-			task == THRUM__NONE || thrum__analyse_task_is_lane(model, task))
-			continue;
-		found = found == THRUM__NONE ? task : found;
-		all++;
-		count += task == found || thrum__why_are_peers(search, task, found);
-	}
-	if (count < RUNS_MIN || count < all - all / RUNS_MIN)
-		return;
-	thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, found, timer,
-				    due, THRUM__NONE),
-		count);
+	busy = thrum__why_busy_with(search, THRUM__TASK(model, timer, lane), due, &count);
+	if (busy != THRUM__NONE)
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, busy,
+					    timer, due, THRUM__NONE),
+			count);
 }

@@ -13,17 +13,20 @@
 #define SHORT 250000000   /* ns of a delay that ended, for which any busy machine may be to blame */
 #define DELAYS_ENOUGH 4   /* of one hog and its peers, so that the machine is not to blame */
 #define STRETCH 10        /* times as long as elsewhere, work may take on a busy machine */
+#define TURNS_BACK 4096   /* runs that are searched for what a loop is busy with */
+#define TURNS_MIN 8       /* so many runs of one's like show that */
 #define ENDLESS 10        /* a task that ran so many times as long as all others may never end */
 
 /* The task that had the lane during a delay, or one of those that did. */
 struct hog {
 	uint32_t task;
-	uint32_t key;  /* of its peers, or NONE; only if it stands for them */
-	int64_t start; /* the start of its first run */
-	int64_t total; /* ns that it ran during the delay */
-	int64_t all;   /* ns that all tasks ran then; only if it had turns */
-	unsigned runs; /* how many */
-	int64_t until; /* the end of the delay, or of the part of it whose runs were read */
+	uint32_t key;   /* of its peers, or NONE; only if it stands for them */
+	int64_t start;  /* the start of its first run */
+	int64_t total;  /* ns that it ran during the delay */
+	int64_t all;    /* ns that all tasks ran then; only if it had turns */
+	unsigned runs;  /* how many */
+	int64_t until;  /* the end of the delay, or of the part of it whose runs were read */
+	unsigned turns; /* of one that has short turns, between which its loop has the lane; or 0 */
 };
 
 /* The first run that began at that time or later. */
@@ -135,6 +138,44 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 	return hog;
 }
 
+uint32_t thrum__why_busy_with(const struct thrum__search *search, uint32_t lane, int64_t since,
+	unsigned *count)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t all = 0, busy = THRUM__NONE;
+
+	*count = 0;
+	THRUM__RUNS_BACK (model, row, TURNS_BACK) {
+		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
+
+		if (THRUM__RUN(model, row, start) < since)
+			break;
+		if (THRUM__RUN(model, row, lane) != lane || task == THRUM__NONE ||
+			thrum__analyse_task_is_lane(model, task))
+			continue;
+		busy = busy == THRUM__NONE ? task : busy;
+		all++;
+		*count += task == busy || thrum__why_are_peers(search, task, busy);
+	}
+	return *count >= TURNS_MIN && *count >= all - all / TURNS_MIN ? busy : THRUM__NONE;
+}
+
+/* A loop's own task has the lane while a timer is due: the task to which the loop comes again and again
+ * counts. */
+static void find_busy(const struct thrum__search *search, const struct thrum__delay *delay,
+	struct hog *hog)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t busy = THRUM__NONE;
+
+	if (!delay->has_run && THRUM__TASK(model, delay->task, kind) == THRUM_KIND_TIMER)
+		busy = thrum__why_busy_with(search, delay->lane, delay->ready, &hog->turns);
+	if (busy != THRUM__NONE)
+		hog->task = busy;
+	else
+		hog->turns = 0;
+}
+
 /* ---- Many tasks run before one that was ready first ------------------------------------------ */
 
 /* The time since which the task of a run was ready; before the run, and after the task's run before
@@ -236,7 +277,9 @@ static void show_delay(struct thrum__finding *finding, const struct thrum__delay
 	finding->task = hog->task;
 	finding->until = delay->ran;
 	finding->step_count = 0;
-	thrum__why_add_step(finding, hogs, hog->task, delay->task, hog->start, THRUM__NONE);
+	thrum__why_set_more(thrum__why_add_step(finding, hogs, hog->task, delay->task, hog->start,
+				    THRUM__NONE),
+		hog->turns);
 	thrum__why_add_step(finding,
 		delay->kind == THRUM__DELAY_ANSWER         ? THRUM__STEP_UNANSWERED
 			: delay->kind == THRUM__DELAY_TURN ? THRUM__STEP_NO_TURN
@@ -448,9 +491,11 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			return false;
 		if (!delay->has_run)
 			certainty = THRUM__POSSIBLE; /* it may have left its loop for good */
+		find_busy(search, delay, &hog);
 	} else if (!is_known && !delay->has_run && is_waiting(search, &hog)) {
 		certainty = THRUM__POSSIBLE;
 	}
-	add_delay(search, delay, &hog, THRUM__STEP_HOGS, certainty);
+	add_delay(search, delay, &hog,
+		hog.turns > 0 ? THRUM__STEP_RUNS_MEANWHILE : THRUM__STEP_HOGS, certainty);
 	return true;
 }
