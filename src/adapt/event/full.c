@@ -120,7 +120,7 @@ static bool is_left_beside(const struct limited *one, struct others *others)
 	return !one->takes_late &&
 		thrum__adapt_rounds_are_idle(others->fd, one->since, one->since, false,
 			&others->waiter) &&
-		others->waiter && rough_time() - one->since >= BESIDE_MIN;
+		others->waiter;
 }
 
 static void look_at(struct limited *one, struct bufferevent *buffer, bool may_all_sleep)
@@ -131,11 +131,13 @@ static void look_at(struct limited *one, struct bufferevent *buffer, bool may_al
 	if (others.fd < 0 || thrum__adapt_unread(others.fd) <= 0 ||
 		real_event_base_foreach_event(NULL)(buffer->ev_base, asks_room, NULL))
 		return;
-	if (is_left_beside(one, &others))
-		tell(one, buffer, &others, true);
-	else if (may_all_sleep && !thrum__adapt_rounds_nap(others.fd) &&
-		thrum__adapt_others_settle(&others, &looking) && !(others.origins & FROM_OUTSIDE))
+	if (is_left_beside(one, &others)) {
+		if (rough_time() - one->since >= BESIDE_MIN)
+			tell(one, buffer, &others, true);
+	} else if (may_all_sleep && !thrum__adapt_rounds_nap(others.fd) &&
+		thrum__adapt_others_settle(&others, &looking) && !(others.origins & FROM_OUTSIDE)) {
 		tell(one, buffer, &others, false);
+	}
 }
 
 bool thrum__adapt_event_limit_spins(const struct bufferevent *buffer)
