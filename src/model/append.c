@@ -166,6 +166,14 @@ static void log_or_tag(struct thrum__model_input *s)
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
+/* Keeps the place in the program of an event. Returns its number; 0: it is unknown. */
+static uint16_t note_place(struct thrum__model_input *s)
+{
+	uint16_t site = s->event->site;
+
+	return site && s->trace ? thrum__model_site_note(s->model, s->trace, site) : site;
+}
+
 static void create_task(struct thrum__model_input *s)
 {
 	/* In thrum's own traces the creator need not be the running task. */
@@ -173,10 +181,7 @@ static void create_task(struct thrum__model_input *s)
 
 	if (!has_other(s) || s->model->failed)
 		return;
-	thrum__model_task_create(s, creator);
-	if (s->event->site && s->trace &&
-		thrum__model_site_note(s->model, s->trace, s->event->site))
-		s->model->failed = true;
+	thrum__model_task_create(s, creator, note_place(s));
 }
 
 /* Ends the task that is acted on, and adds the edge. */
@@ -225,17 +230,6 @@ static void should_resolve(struct thrum__model_input *s)
 }
 
 /* ---- Edges --------------------------------------------------------------------------------- */
-
-/* Keeps the place in the program of a wait, of a signal or of the taking of a lock. Returns its number; 0: it
- * is unknown. */
-static uint16_t note_place(struct thrum__model_input *s)
-{
-	uint16_t site = s->event->site;
-
-	if (site && s->trace && thrum__model_site_note(s->model, s->trace, site))
-		s->model->failed = true;
-	return site;
-}
 
 /* The place of a wait or of the taking of a lock. */
 static int64_t place_of(struct thrum__model_input *s)

@@ -16,6 +16,7 @@
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
+#include "base/keys.h"
 #include "model/model.h"
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -246,6 +247,7 @@ struct thrum__model_links {
 
 struct thrum__site {
 	struct thrum_trace_site site;
+	uint16_t first;   /* the number of the first one in its line of the source; or its own */
 	uint16_t signals; /* the first in the list of its signals, + 1; 0: none */
 };
 
@@ -262,10 +264,15 @@ struct thrum__sites {
 	/* The value of the edge of a signal with a site is -2 less the place in this array. */
 	struct thrum__signals *signals;
 	uint32_t signal_count, signal_room;
+	struct thrum__base_keys lines; /* of the source: each number, file and function */
+	uint16_t *firsts;              /* by line */
+	uint32_t first_room;
 };
 
-/* Copies a call site, unless the model has it. Returns 0 or -THRUM_E_MEMORY. */
-int thrum__model_site_note(struct thrum__model *, const struct thrum_trace *, uint16_t number);
+/* Copies a call site, unless the model has it. Returns the number of the first one that is in the same line
+ * of the source: a compiler may make several of one, as of a loop's last round. Sets the model's `failed`
+ * without memory. */
+uint16_t thrum__model_site_note(struct thrum__model *, const struct thrum_trace *, uint16_t number);
 /* Returns the value for the edge of a signal. site 0: its place is unknown. */
 int64_t thrum__model_signal_note(struct thrum__model *, uint16_t site, int64_t waiters);
 void thrum__model_sites_destroy(struct thrum__sites *);
@@ -306,7 +313,7 @@ uint32_t thrum__model_text_of(struct thrum__model_input *);
  */
 
 /* The event creates a task. */
-void thrum__model_task_create(struct thrum__model_input *, uint32_t creator);
+void thrum__model_task_create(struct thrum__model_input *, uint32_t creator, uint16_t site);
 /* The task ends in this state, unless it had ended before. */
 void thrum__model_task_end(struct thrum__model_input *, uint32_t task, enum thrum__state);
 /* The task becomes the one with the id `other`. */

@@ -7,16 +7,33 @@
 
 #define SIGNALS_AT_ONCE 8 /* that come under one lock */
 
-int thrum__model_site_note(struct thrum__model *m, const struct thrum_trace *trace, uint16_t number)
+/* Sets a site's `first`. `text` has its file and function, of this size. */
+static int find_first(struct thrum__sites *sites, struct thrum__site *site, uint16_t number,
+	const char *text, size_t size)
 {
-	struct thrum__sites *sites = m->sites;
+	uint32_t line = 0, known = sites->lines.count;
+	void *firsts = sites->firsts;
+	int error;
 
-	if (number < sites->room && sites->all[number])
+	site->first = number;
+	if (site->site.line == 0) /* of that file, no lines are known */
 		return 0;
-	const struct thrum_trace_site *site = thrum_trace_site(trace, number);
+	error = thrum__base_keys_add(&sites->lines, site->site.line, text, size, &line);
+	if (!error && line == known) {
+		error = thrum__model_array_grow(&firsts, &sites->first_room, known + 1,
+			sizeof *sites->firsts);
+		sites->firsts = firsts;
+		if (!error)
+			sites->firsts[line] = number;
+	}
+	if (!error)
+		site->first = sites->firsts[line];
+	return error;
+}
 
-	if (!site)
-		return 0;
+static int copy_site(struct thrum__sites *sites, const struct thrum_trace_site *site,
+	uint16_t number)
+{
 	void *all = sites->all;
 	int error = thrum__model_array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
 
@@ -35,7 +52,19 @@ int thrum__model_site_note(struct thrum__model *m, const struct thrum_trace *tra
 	*copy = (struct thrum__site){.site = {text, text + file, site->line}};
 	sites->all[number] = copy;
 	sites->bytes += sizeof *copy + file + function;
-	return 0;
+	return find_first(sites, copy, number, text, file + function);
+}
+
+uint16_t thrum__model_site_note(struct thrum__model *m, const struct thrum_trace *trace,
+	uint16_t number)
+{
+	struct thrum__sites *sites = m->sites;
+	bool is_known = number < sites->room && sites->all[number];
+	const struct thrum_trace_site *site = is_known ? NULL : thrum_trace_site(trace, number);
+
+	if (site && copy_site(sites, site, number))
+		m->failed = true;
+	return (is_known || site) && !m->failed ? sites->all[number]->first : number;
 }
 
 int64_t thrum__model_signal_note(struct thrum__model *m, uint16_t number, int64_t waiters)
@@ -76,13 +105,16 @@ void thrum__model_sites_destroy(struct thrum__sites *sites)
 		free(sites->all[i]);
 	free(sites->all);
 	free(sites->signals);
+	free(sites->firsts);
+	thrum__base_keys_free(&sites->lines);
 	free(sites);
 }
 
 size_t thrum__model_sites_memory(const struct thrum__sites *sites)
 {
 	return sizeof *sites + sites->bytes + sites->room * sizeof *sites->all +
-		sites->signal_room * sizeof *sites->signals;
+		sites->signal_room * sizeof *sites->signals +
+		sites->first_room * sizeof *sites->firsts + sites->lines.text.size;
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

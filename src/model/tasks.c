@@ -209,7 +209,7 @@ static void become_lane(struct thrum__model_input *s, uint32_t task)
 		thrum__model_lane_run(s, task);
 }
 
-void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
+void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator, uint16_t site)
 {
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
@@ -234,7 +234,7 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 		m->has_live = true;
 	}
 	THRUM__TASK(m, task, kind) = e->kind;
-	THRUM__TASK(m, task, site) = e->site;
+	THRUM__TASK(m, task, site) = site;
 	THRUM__TASK(m, task, lane) = e->lane;
 	THRUM__PUT(m, tasks, task, created, s->time);
 	if (creator != task)

@@ -262,6 +262,12 @@ static void put_difference(struct thrum__words_sentence *s, const struct thrum__
 			break;
 		}
 		thrum__words_put(s, ": missing in BAD");
+		if (d->side[THRUM__GOOD].count < d->side[THRUM__GOOD].of) {
+			thrum__words_put(s, " (");
+			put_share(s, &d->side[THRUM__GOOD]);
+			thrum__words_put(s, ")");
+			return;
+		}
 		put_times(s, d->side[THRUM__GOOD].count);
 		return;
 	case THRUM__DIFFERENCE_ADDED:

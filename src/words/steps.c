@@ -35,6 +35,8 @@ enum step_text {
 	ENDED_BEFORE,
 	OTHERS_SIGNALLED,
 	NOBODY_TAKES,
+	SERVED_SUCH,
+	READIES_NONE,
 	UNSERVED_SOME,
 	TOOK_KEPT,
 	SERVES_TOO,
@@ -169,6 +171,8 @@ static const struct thrum__step_text texts[STEP_TEXTS] = {
 	[THRUM__STEP_BEGAN_OTHERS] = {"Ends, and isn't made again",
 		"one was there whenever others like “$o” began", NULL},
 	[THRUM__STEP_UNTAKEN] = {"Puts something into “$o”", "nobody takes it", NULL},
+	[READIES_NONE] = {"Signals “$o” and makes nobody ready",
+		"it did each time before, and a task waits there", NULL},
 	[THRUM__STEP_LEFT_QUEUE] = {"Ends after a job from “$o”",
 		"all others wait there for the next", NULL},
 	[LEFT_LAST] = {"Ends; “$o” is signalled after that", "nobody is left to hear it", NULL},
@@ -201,6 +205,11 @@ static const struct thrum__step_text texts[STEP_TEXTS] = {
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”", NULL},
 	[NOBODY_TAKES] = {"Ends", "nobody is left to take from “$o”", NULL},
+	[SERVED_SUCH] = {"Ends; it served such as “$o” before",
+		"all others that did wait for such themselves",
+		"$t ends; it served such as $o before. All others that did wait for such themselves."},
+	[THRUM__STEP_SLEEPS_ON] = {"Waits without a time limit[ since “$o” woke it]",
+		"it had one each time others waited for it before", NULL},
 	[THRUM__STEP_SIGNALLED_LAST] = {"Was the last to signal “$o”",
 		"since then only timers run, for $s",
 		"$t was the last to signal $o. Since then only timers run, for $s."},
@@ -302,6 +311,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 			: finding->steps[i].more > 0         ? WOKEN_WAITS
 							     : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_UNKNOWN : kind;
+	case THRUM__STEP_UNTAKEN: return finding->steps[i].more > 0 ? READIES_NONE : kind;
 	case THRUM__STEP_BEGINS_NOTHING:
 		return finding->steps[i].more > 2    ? SENDS_NOT_AGAIN
 			: finding->steps[i].more > 1 ? SENDS_NOTHING
@@ -318,7 +328,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 			: finding->steps[i].more > 0 ? NOT_AGAIN_LATE
 						     : kind;
 	case THRUM__STEP_SERVER_ENDED:
-		return finding->steps[i].more > 2    ? NOBODY_TAKES
+		return finding->steps[i].more > 3    ? SERVED_SUCH
+			: finding->steps[i].more > 2 ? NOBODY_TAKES
 			: finding->steps[i].more > 1 ? OTHERS_SIGNALLED
 			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE
 						     : kind;

@@ -169,6 +169,39 @@ static void a_file_behind_works(void **state)
 	assert_int_equal(count_files(31, 8, "9" MS "resolve 40 40\n"), 0);
 }
 
+/* The same with works that make an object each: 10 had an earlier one served, by the one that is told. */
+static unsigned count_own_files(unsigned ender, const char *condition)
+{
+	char lines[4096];
+
+	snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n0 @1 create - 2 thread\n0 @1 label 2 \"pool 1\n"
+		"0 create 1 32 request\n0 label 32 \"connect\n"
+		"1" MS "create 1 10 request\n1" MS "label 10 \"work index\n1" MS "ready 1 10\n"
+		"2" MS "@1 switch 10\n2" MS "@1 create 10 20 condition\n2" MS
+		"@1 label 20 \"%s\n3" MS "@1 wait 10 20\n3" MS "@1 suspend - \"blocked\n"
+		"4" MS "create 1 31 request\n4" MS "label 31 \"file read a\n"
+		"6" MS "switch %u\n6" MS "signal %u 20 =1\n6" MS "resolve %u %u\n6" MS "switch 1\n"
+		"7" MS "@1 resume -\n7" MS "@1 read 10 20\n7" MS "@1 resolve 10 10\n"
+		"8" MS "create 1 11 request\n8" MS "label 11 \"work index\n8" MS "ready 1 11\n"
+		"9" MS "@1 switch 11\n9" MS "@1 create 11 21 condition\n9" MS
+		"@1 label 21 \"answer 2\n9" MS "@1 wait 11 21\n9" MS "@1 suspend - \"blocked\n"
+		"9" MS "create 1 40 request\n9" MS "label 40 \"file read a\n3000" MS
+		"log 1 \"end\n",
+		condition, ender, ender, ender, ender);
+	return count_of(lines, 40);
+}
+
+static void a_file_behind_works_with_objects_of_their_own(void **state)
+{
+	(void)state;
+	assert_int_equal(count_own_files(31, "answer 1"), 1);
+	/* The earlier wait was ended by an answer from outside. */
+	assert_int_equal(count_own_files(32, "answer 1"), 0);
+	/* It was for something else. */
+	assert_int_equal(count_own_files(31, "gate"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +209,7 @@ int main(void)
 		cmocka_unit_test(a_pool_that_goes_on),
 		cmocka_unit_test(a_pool_of_glib),
 		cmocka_unit_test(a_file_behind_works),
+		cmocka_unit_test(a_file_behind_works_with_objects_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,13 @@
 #include "model_helper.h"
 #include "read/read.h"
 
-#define SITES 4 /* those below have a place, except 0 */
+#define SITES 8 /* those below have a place, except 0 */
 
 static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, unsigned number)
 {
 	static const struct thrum_trace_site sites[SITES] = {{"", "", 0}, {"a.c", "signal_here", 1},
-		{"a.c", "signal_there", 2}, {"a.c", "take", 3}};
+		{"a.c", "signal_there", 2}, {"a.c", "take", 3}, {"a.c", "take", 3},
+		{"a.c", "take", 4}, {"lib.so", "lib_take", 0}, {"lib.so", "lib_take", 0}};
 
 	return number > 0 && number < SITES ? &sites[number] : NULL;
 }
@@ -105,6 +106,20 @@ static void locks_stand_in_for_signals(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Calls in one line of the source are one place; where no lines are known, each is its own. */
+static void a_line_is_one_place(void **state)
+{
+	static const int expected[] = {3, 3, 5, 6, 7};
+	struct thrum__model *m = MODEL_AT(ACT(LOCK, 1, 3, .value = 0), ACT(LOCK, 2, 4, .value = 0),
+		ACT(LOCK, 3, 5, .value = 0), ACT(LOCK, 4, 6, .value = 0),
+		ACT(LOCK, 5, 7, .value = 0));
+
+	for (uint32_t i = 0; i < m->edges.count; i++)
+		assert_int_equal(thrum__model_edge_place(m, i), expected[i]);
+	assert_at(m, 1, "take");
+	thrum__model_destroy(m);
+}
+
 /* More pairs of a place and a number than an edge can tell of: then the places are unknown. */
 static void many_waiters_leave_the_place_unknown(void **state)
 {
@@ -130,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_keep_places_and_waiters),
+		cmocka_unit_test(a_line_is_one_place),
 		cmocka_unit_test(locks_stand_in_for_signals),
 		cmocka_unit_test(many_waiters_leave_the_place_unknown),
 	};

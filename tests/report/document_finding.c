@@ -123,6 +123,9 @@ static const struct {
 		"[a] doesn't log “a”; others like it, such as [b], did so each time after its last line."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
+	{THRUM__STEP_SLEEPS_ON, 0, 0,
+		"[a] waits without a time limit since [b] woke it; it had one each time others waited "
+		"for it before."},
 	{THRUM__STEP_SIGNALLED_LAST, 0, 0,
 		"[a] was the last to signal [b]. Since then only timers run, for 90 ms."},
 	{THRUM__STEP_SHORT_WAY, 0, 0,
@@ -275,6 +278,14 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].more = THRUM__NOBODY_TAKES;
 	t.finding.steps[1].kind = THRUM__STEP_SERVER_ENDED;
 	expect_step(&t, "[promise 4] ends; nobody is left to take from [b].");
+	t.finding.steps[1].more = THRUM__SERVED_SUCH;
+	expect_step(&t,
+		"[promise 4] ends; it served such as [b] before. All others that did wait "
+		"for such themselves.");
+	t.finding.steps[1].kind = THRUM__STEP_UNTAKEN;
+	expect_step(&t,
+		"[promise 4] signals [b] and makes nobody ready; it did each time before, and "
+		"a task waits there.");
 	/* A timer was stopped. */
 	t.finding.steps[1].more = 2;
 	t.finding.steps[1].kind = THRUM__STEP_CANCELLED_MEANWHILE;

@@ -584,6 +584,8 @@ int thrum__diff_make(const struct thrum__model *good, const struct thrum__model 
 	if (error == 0)
 		error = thrum__diff_items(&made, c.aligned);
 	if (error == 0)
+		error = thrum__diff_missing(&made, c.aligned);
+	if (error == 0)
 		error = thrum__diff_sooner(&made, c.aligned);
 	if (error == 0)
 		error = thrum__diff_counts(&made, c.aligned);

@@ -8,6 +8,7 @@
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
  *	items.c  compares orders of the tasks of one item, if it goes wrong, and finds steps that some
  *	         items lack
+ *	missing.c  finds the one of several tasks that BAD lacks, where something hangs
  *	tail.c   finds the example of a slower group where only its longest lives became longer
  *	sooner.c finds steps that came too soon for a task that goes wrong
  *	counts.c compares how many tasks a group has for each creator, whether they are at the same
@@ -85,8 +86,9 @@ struct thrum__difference {
 	uint8_t kind; /* enum thrum__difference_kind */
 	uint32_t group;
 	/* ENDS_LATER, ENDS_SOONER: the group of `before`. MISSING: the group that is followed in GOOD, and
-	 * in BAD not always; NONE: BAD has nothing of `group`. USES, UNUSED: the group that is used. MORE,
-	 * LESS, SEQUENTIAL, PARALLEL: the group of the creators, or NONE. Else NONE. */
+	 * in BAD not always; NONE: BAD has nothing of `group`, or (count < of) lacks one of several. USES,
+	 * UNUSED: the group that is used. MORE, LESS, SEQUENTIAL, PARALLEL: the group of the creators, or
+	 * NONE. Else NONE. */
 	uint32_t other_group;
 	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */
 	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */

@@ -72,6 +72,12 @@ bool thrum__diff_is_step(const struct thrum__model *, uint32_t task);
 THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
+/* Adds differences MISSING: of several tasks alike, each with its own name, BAD lacks one, and all others
+ * that it has ended long before its end. Asks the differences that there are whether anything hangs. Returns
+ * 0 or -THRUM_E_MEMORY. O(tasks). */
+THRUM__MUST_USE int thrum__diff_missing(struct thrum__comparison *,
+	const struct thrum__aligned aligned[THRUM__SIDES]);
+
 /* Adds differences ENDS_SOONER: of a task that fails, or for which a new one comes. Asks the differences that
  * there are. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_sooner(struct thrum__comparison *,

@@ -125,8 +125,9 @@ const char *thrum__why_certainty_name(int certainty);
 	X(NOT_AGAIN, "not-again")       /* ran, and was not started again; other needs it */ \
 	X(BEGAN_OTHERS, "began-others") /* ended; others like `other` began while it was there */ \
 	X(UNTAKEN, "untaken")           /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue")     /* took job after job at other, and ended */ \
-	X(LEFT_OPEN, "left-open")       /* a handle in the loop of other; more were closed */ \
+	X(SLEEPS_ON, "sleeps-on")   /* has no time limit since other woke it; it had one before */ \
+	X(LEFT_QUEUE, "left-queue") /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")   /* a handle in the loop of other; more were closed */ \
 	X(BEGINS_NOTHING, "begins-nothing") /* begins no task, as other and its like did */ \
 	X(SKIPS, "skips") /* doesn't signal other once, as it does in all other rounds */ \
 	X(LEAVES_OUT, \
@@ -179,6 +180,7 @@ enum thrum__step_kind {
 const char *thrum__why_step_name(int kind);
 
 #define THRUM__NOBODY_TAKES 3
+#define THRUM__SERVED_SUCH 4
 
 struct thrum__step {
 	uint8_t kind;         /* enum thrum__step_kind */
@@ -198,7 +200,8 @@ struct thrum__step {
 	 * SIGNALLED_LAST: 0, or how often it signalled a condition and counted none of those that wait.
 	 * RESOLVED_OTHERS: how many did, if it wasn't alone. SERVER_ENDED: 1 if it signalled
 	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
-	 * NOBODY_TAKES if it took something out of it; else 0. LEFT_QUEUE: 1 if nobody is left at
+	 * NOBODY_TAKES if it took something out of it; SERVED_SUCH if it served such as `other`; else 0.
+	 * UNTAKEN: 1 if nobody was made ready for it, as each time before. LEFT_QUEUE: 1 if nobody is left at
 	 * `other`, which was signalled since; 0 if others wait there. WAITS_FOR: 1 if nothing is known of
 	 * the other any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others in
 	 * its place were due much sooner.

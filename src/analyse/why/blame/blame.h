@@ -272,6 +272,11 @@ void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *,
  * on, returns the edge of its latest signal; else NONE. */
 uint32_t thrum__why_voice_for(const struct thrum__model *, const struct thrum__why_path *);
 
+/* Adds a step for the one that serves the object of a link's wait, if it forgot its time limit
+ * (objects/anew.c). Returns whether there is one. */
+bool thrum__why_add_without_limit(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_link *);
+
 /* Adds a step for those that served the path's leaf, an object: the latest, if all of them have ended;
  * else the only one that still could, if it is silent. */
 void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,

@@ -201,6 +201,35 @@ static void add_unable(struct thrum__finding *finding, struct thrum__search *sea
 	}
 }
 
+bool thrum__why_add_without_limit(struct thrum__finding *finding,
+	const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge, task = thrum__why_without_limit(search, link, &edge);
+
+	if (task != THRUM__NONE)
+		thrum__why_add_at(finding, model, THRUM__STEP_SLEEPS_ON, task,
+			thrum__why_known(model, THRUM__EDGE(model, edge, from)), edge);
+	return task != THRUM__NONE;
+}
+
+/* Nobody ever served the leaf, which was made anew for the wait. Those who served such before left it. */
+static bool add_earlier(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_link *link)
+{
+	uint32_t edge, task;
+
+	if (thrum__why_add_without_limit(finding, search, link))
+		return true;
+	task = thrum__why_last_of_circle(search, link, &edge);
+	if (task != THRUM__NONE)
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, task,
+					    link->wait.on, THRUM__TASK(search->model, task, end),
+					    edge),
+			THRUM__SERVED_SUCH);
+	return task != THRUM__NONE;
+}
+
 /* The waiter asked a task whose loop nobody runs. */
 static bool add_asked(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_link *link)
@@ -248,7 +277,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	thrum__why_add_given_up(finding, model, last, &servers);
 	if (add_last_voice(finding, model, path) ||
 		add_not_again(finding, search, path, &servers) ||
-		add_not_sent(finding, search, path, &servers))
+		add_not_sent(finding, search, path, &servers) ||
+		(servers.count == 0 && servers.is_whole && add_earlier(finding, search, last)))
 		return;
 	if (servers.count == 0 && servers.is_whole &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&

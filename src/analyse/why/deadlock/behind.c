@@ -6,13 +6,14 @@
  * Nothing is recorded when a thread begins such a request. But the pool begins what it has in the order in
  * which it was queued: so one that was queued after all these works found no thread. Earlier waits tell who
  * ends them: all that ever ended one was such a callback, and at least one of the works waits for an object
- * that was served before.
+ * that was served before. If a work made its object anew, those of the last work like it tell the same.
  */
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/objects/objects.h"
 
 #define LONG 1000000000 /* ns: so long, a slow disk may take for a request that isn't the pool's */
 #define CHAIN_MAX 16    /* requests that follow each other, as open, read, close */
+#define WAITS_BACK 64   /* edges of a work that ended, from the latest back */
 
 /* When the latest of the works was queued; -1: they are no works of libuv. */
 static int64_t latest_of(const struct thrum__model *model, const uint32_t *works, uint32_t count)
@@ -44,24 +45,60 @@ static bool follows(const struct thrum__search *search, uint32_t task, uint32_t 
 	return false;
 }
 
-/* Whether all that ever served the object of a work's wait were callbacks of such requests. Sets *is_served
- * if there were any. */
-static bool is_left_to(const struct thrum__search *search, uint32_t work, uint32_t request,
-	bool *is_served)
+/* Whether all that ever served an object for a task were callbacks of such requests. Sets *is_served if there
+ * were any. */
+static bool is_served_by(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+	uint32_t request, bool *is_served)
 {
-	const struct thrum__model *model = search->model;
-	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, work);
 	struct thrum__why_servers servers;
 
-	if (!wait || !thrum__analyse_task_is_object(model, wait->on) ||
-		thrum__why_is_lock(search, wait->on))
-		return true;
-	thrum__why_servers_of(model, wait->on, work, &servers);
+	thrum__why_servers_of(search->model, object, waiter, &servers);
 	for (unsigned i = 0; i < servers.count; i++)
 		if (!follows(search, servers.task[i], request))
 			return false;
 	*is_served |= servers.count > 0;
 	return servers.is_whole;
+}
+
+/* The same of the objects like this one for which the last work waited that is like this work, and ended. */
+static bool was_left_to(const struct thrum__search *search, uint32_t work, uint32_t object,
+	uint32_t request, bool *is_served)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, work);
+	uint32_t last = peer ? peer->sample : THRUM__NONE;
+
+	if (!thrum__model_has_row(&model->tasks, last))
+		return true;
+	THRUM__ACTS_OF (model, last, edge, WAITS_BACK, THRUM__EDGE_WAIT) {
+		uint32_t on = THRUM__EDGE(model, edge, to);
+
+		if (!thrum__model_has_row(&model->tasks, on) ||
+			!thrum__why_is_alike(search, on, object))
+			continue;
+		if (!is_served_by(search, on, last, request, is_served))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all that served the object of a work's wait were callbacks of such requests. Sets *is_served if
+ * there were any. */
+static bool is_left_to(const struct thrum__search *search, uint32_t work, uint32_t request,
+	bool *is_served)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, work);
+	bool is_known = false;
+
+	if (!wait || !thrum__analyse_task_is_object(model, wait->on) ||
+		thrum__why_is_lock(search, wait->on))
+		return true;
+	if (!is_served_by(search, wait->on, work, request, &is_known) ||
+		(!is_known && !was_left_to(search, work, wait->on, request, &is_known)))
+		return false;
+	*is_served |= is_known;
+	return true;
 }
 
 static bool are_left_to(const struct thrum__search *search, const uint32_t *works, uint32_t count,

@@ -242,6 +242,23 @@ static void explain_others(struct thrum__search *search, uint32_t blocked)
 	}
 }
 
+/* Those like the queued one that were made later, and never ran, are behind it. */
+static void explain_queued(struct thrum__search *search, struct thrum__finding *finding,
+	uint32_t queued)
+{
+	THRUM__WHY_EACH (search, task, THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE) {
+		if (task <= queued || !thrum__why_are_peers(search, queued, task) ||
+			!thrum__analyse_task_is_pending(search->model, task) ||
+			THRUM__TASK(search->model, task, run) != THRUM__NONE ||
+			*thrum__cause(search, task) < search->findings->count)
+			continue;
+		*thrum__cause(search, task) = search->findings->count - 1;
+		thrum__why_mark(search, task, THRUM__MARK_BEHIND);
+		finding->behind++;
+		finding->alike++;
+	}
+}
+
 static void add_finding(struct thrum__search *search, const struct pool *pool, uint32_t queued,
 	uint32_t thread)
 {
@@ -267,6 +284,7 @@ static void add_finding(struct thrum__search *search, const struct pool *pool, u
 	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
 	for (uint32_t i = 0; i < pool->count; i++)
 		explain_others(search, pool->tasks[i]);
+	explain_queued(search, finding, queued);
 }
 
 /* Whether nobody but the pool and its queue can end the waits of those that block it, and no finding tells of

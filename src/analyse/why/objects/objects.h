@@ -224,6 +224,20 @@ bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *
 bool thrum__why_add_newcomers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_link *, int64_t ended);
 
+/* ---- Objects that are made anew for each wait (anew.c) ---------------------------------------- */
+
+/* For a link whose task has waited for objects like this one before, all made anew, of which nobody ever
+ * served the last. Those that ended its earlier waits wait in the same way, all but one: the task that ended
+ * last, after all these waits began. Sets *edge to its latest service. NONE: there is none. */
+uint32_t thrum__why_last_of_circle(const struct thrum__search *, const struct thrum__why_link *,
+	uint32_t *edge);
+
+/* The only task that ended such earlier waits, or those for one object, if it waits for work without a time
+ * limit now: meanwhile it always had one before, and none at other times. Sets *edge to the signal that woke
+ * it since the link's wait began, when it had a limit for the last time. NONE: there is none. */
+uint32_t thrum__why_without_limit(const struct thrum__search *, const struct thrum__why_link *,
+	uint32_t *edge);
+
 /* ---- Waits that were given up (given_up.c) --------------------------------------------------- */
 
 /* Adds a step for the task that gave up its wait for another condition of the same lock, if those who served

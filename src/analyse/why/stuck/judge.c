@@ -4,6 +4,7 @@
  * lock is withheld, or whose object is left out, ends there.
  */
 #include "analyse/why/stuck/stuck.h"
+#include "analyse/why/unusual/unusual.h"
 
 #define FEW_ANSWERS 2     /* so many from outside don't tell how long the next one takes */
 #define PAUSED 1000000000 /* ns; in a wait of that length, no pause counts */
@@ -187,6 +188,27 @@ static bool end_at_passed(struct thrum__search *search, struct thrum__why_path *
 	return false;
 }
 
+/* If a signal for one of the path's objects was lost on its way to who waits there, makes that object the
+ * leaf. Returns whether it is. */
+static bool end_at_unreadied(struct thrum__search *search, struct thrum__why_path *path)
+{
+	if (!path->is_marked || path->is_unknown || path->reached != THRUM__NONE)
+		return false;
+	for (uint32_t i = path->length; i-- > 0;) {
+		struct thrum__analyse_wait wait;
+
+		if (thrum__why_unreadied(search, path, i, &wait) == THRUM__NONE)
+			continue;
+		if (i + 1 < path->length)
+			thrum__why_path_cut(search, path, i + 1);
+		path->circle = THRUM__NONE;
+		path->links[i].wait = wait;
+		path->leaf = wait.on;
+		return true;
+	}
+	return false;
+}
+
 /* Whether a thread has ended and left the task for which others wait. */
 static bool is_abandoned(struct thrum__search *search, const struct thrum__why_path *path)
 {
@@ -284,7 +306,7 @@ int thrum__why_judge(struct thrum__search *search, struct thrum__why_path *path,
 	if (may_be_well(search, path))
 		return thrum__why_is_overtaken(search, path) ||
 				end_at_holder(search, path, false) || is_abandoned(search, path) ||
-				end_at_passed(search, path)
+				end_at_passed(search, path) || end_at_unreadied(search, path)
 			? THRUM__POSSIBLE
 			: -1;
 	shorten_path(search, path);

@@ -68,6 +68,16 @@ uint32_t thrum__why_lapsed(const struct thrum__model *, uint32_t object);
 /* Adds a step for that task. Returns whether there is one. */
 bool thrum__why_add_lapsed(struct thrum__finding *, const struct thrum__model *, uint32_t object);
 
+/* The latest signal of an object for which this link's task of a path waits, if its giver made a task ready
+ * with each one before, but none with this one: so it went to one that had left its place, and the link's
+ * task was neither made ready since nor went on. Sets *wait to that wait. NONE: it isn't so (unreadied.c). */
+uint32_t thrum__why_unreadied(const struct thrum__search *, const struct thrum__why_path *,
+	uint32_t link, struct thrum__analyse_wait *wait);
+
+/* Adds a step for such a signal of the path's leaf. Returns whether there is one. */
+bool thrum__why_add_unreadied(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* The edge that made a task ready which had ended, if it was the last that made one like `task` ready. NONE:
  * there is none, or `task` itself was made ready. */
 uint32_t thrum__why_woken_dead(struct thrum__search *, uint32_t task);
