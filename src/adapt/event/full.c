@@ -5,7 +5,7 @@
  * for ever. It is told once the same bytes are left for long, more bytes have come, a thread waits for an
  * answer to them, and all others sleep, or go on as clients do that are answered meanwhile. The loop must not
  * wait for room to write: the callback may leave bytes until others have read. Where others go on, the
- * callback must never have left bytes so and taken them later, and must leave these for two seconds: it may
+ * callback must never have left bytes so and taken them later, and must leave these for a while: it may
  * wait for a time, or for one of them.
  */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@
 #define LIMITED_MAX 64 /* of further bufferevents nothing is told */
 #define OFTEN 1000     /* calls in which nothing was taken */
 /* ns for which bytes are left, while others go on: a callback may wait for a slow client. */
-#define BESIDE_MIN INT64_C(2000000000)
+#define BESIDE_MIN INT64_C(1300000000)
 
 /* A bufferevent with a high watermark for reading. Only the thread of its loop uses the other members. */
 static struct limited {
@@ -34,7 +34,9 @@ static struct limited {
 	int64_t since, next;                /* when that began, and when it is looked at, */
 	int64_t rest;                       /* and also whether all others sleep */
 	bool takes_late;                    /* bytes were taken that had been left so often */
-	thrum_task task;                    /* that tells of it, or NONE */
+	bool goes_on;                       /* others go on meanwhile */
+	thrum_task task;                    /* that tells of it, or NONE, */
+	bool is_beside;                     /* and that others go on */
 } limited[LIMITED_MAX];
 static _Atomic int used; /* no entry from this one on was ever used */
 
@@ -76,6 +78,7 @@ static void begin_anew(struct limited *one, size_t left)
 	one->takes_late |= one->calls >= OFTEN && left < one->left;
 	one->left = left;
 	one->calls = 0;
+	one->goes_on = false;
 }
 
 void thrum__adapt_event_limit(struct bufferevent *buffer, const void *limiter)
@@ -103,6 +106,7 @@ static void tell(struct limited *one, const struct bufferevent *buffer, const st
 	strcat(label, is_beside ? BESIDE : "");
 	thrum__adapt_label(label + strlen(label), ", left in a full buffer by callback", callback);
 	thrum__adapt_label(label + strlen(label), ", high watermark set in", one->limiter);
+	one->is_beside = is_beside;
 	/* A site is the place behind a call. */
 	one->task = thrum__adapt_look_tell(label, (const char *)callback + 1, others->waiter);
 }
@@ -132,9 +136,15 @@ static void look_at(struct limited *one, struct bufferevent *buffer, bool may_al
 		real_event_base_foreach_event(NULL)(buffer->ev_base, asks_room, NULL))
 		return;
 	if (is_left_beside(one, &others)) {
-		if (rough_time() - one->since >= BESIDE_MIN)
-			tell(one, buffer, &others, true);
-	} else if (may_all_sleep && !thrum__adapt_rounds_nap(others.fd) &&
+		one->goes_on = true;
+		if (rough_time() - one->since < BESIDE_MIN)
+			return;
+		/* They may have slept only just then. */
+		if (one->task)
+			thrum_task_resolve(one->task);
+		tell(one, buffer, &others, true);
+	} else if (may_all_sleep && !one->task && !one->goes_on &&
+		!thrum__adapt_rounds_nap(others.fd) &&
 		thrum__adapt_others_settle(&others, &looking) && !(others.origins & FROM_OUTSIDE)) {
 		tell(one, buffer, &others, false);
 	}
@@ -165,7 +175,7 @@ void thrum__adapt_event_limit_told(struct bufferevent *buffer)
 		one->since = one->next = now;
 		one->rest = now + LOOK_TIMED;
 	}
-	if (one->task || one->calls < OFTEN || now < one->next)
+	if ((one->task && one->is_beside) || one->calls < OFTEN || now < one->next)
 		return;
 	one->next = now + LOOK_TWICE;
 	look_at(one, buffer, now >= one->rest);
