@@ -92,6 +92,57 @@ static void without_rounds_nobody_is(void **state)
 	expect(-1, 0, 0);
 }
 
+/* ---- Waits that go on until each has signalled ------------------------------------------------- */
+
+/* The task 2 waits so often for the condition 3, until the readers 10 and 11 have signalled it, and sleeps
+ * then. In the last wait only 10 signals, so often. */
+static void tell_long_waits(int rounds, int last, bool by_one)
+{
+	begin("condition");
+	for (int i = 10; i < 12; i++)
+		story_tell("0 @%d create - %d thread\n0 @%d label %d \"reader %d\n", i, i, i, i, i);
+	for (int round = 0; round < rounds; round++) {
+		int at = 20 * round + 10, timer = 20 + round;
+
+		story_tell("%d" MS "wait 2 3\n%d" MS "@10 signal 10 3 =1\n", at, at + 1);
+		story_tell("%d" MS "read 2 3\n%d" MS "wait 2 3\n", at + 1, at + 1);
+		story_tell("%d" MS "@%d signal %d 3 =1\n%d" MS "read 2 3\n", at + 2,
+			by_one && round == 1 ? 10 : 11, by_one && round == 1 ? 10 : 11, at + 2);
+		story_tell("%d" MS "create 2 %d timer\n%d" MS "wait 2 %d\n", at + 3, timer, at + 3,
+			timer);
+		/* Both are at work meanwhile. */
+		story_tell("%d" MS "@11 signal 11 3 =0\n%d" MS "resolve 2 %d\n%d" MS "read 2 %d\n",
+			at + 4, at + 5, timer, at + 5, timer);
+	}
+	story_tell("100" MS "wait 2 3\n");
+	for (int i = 0; i < last; i++)
+		story_tell("%d" MS "@10 signal 10 3 =1\n%d" MS "read 2 3\n%d" MS "wait 2 3\n",
+			110 + i, 110 + i, 110 + i);
+}
+
+static void who_is_missing_in_a_wait_is_named(void **state)
+{
+	(void)state;
+	tell_long_waits(3, 5, false);
+	expect(THRUM__STEP_MISSES_ROUND, 11, 0);
+}
+
+static void nobody_is_if_waits_need_not_all(void **state)
+{
+	(void)state;
+	/* Two waits show no habit; in one wait, one of them was enough; none has signalled. */
+	tell_long_waits(2, 5, false);
+	expect(-1, 0, 0);
+	tell_long_waits(4, 5, true);
+	expect(-1, 0, 0);
+	tell_long_waits(3, 0, false);
+	expect(-1, 0, 0);
+	/* The other one has come, too. */
+	tell_long_waits(3, 5, false);
+	story_tell("120" MS "@11 signal 11 3 =1\n120" MS "read 2 3\n120" MS "wait 2 3\n");
+	expect(-1, 0, 0);
+}
+
 /* ---- Places ------------------------------------------------------------------------------------ */
 
 /* The workers 10 and 11 take the lock 4 at the places 1 and 2, and signal the condition 3 at the second.
@@ -278,6 +329,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_misses_a_round_is_named),
 		cmocka_unit_test(without_rounds_nobody_is),
+		cmocka_unit_test(who_is_missing_in_a_wait_is_named),
+		cmocka_unit_test(nobody_is_if_waits_need_not_all),
 		cmocka_unit_test(who_takes_the_lock_at_a_new_place_is_named),
 		cmocka_unit_test(who_takes_it_where_all_do_is_not),
 		cmocka_unit_test(several_wake_ups_become_one),

@@ -159,7 +159,7 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 	relation = relation_of(search, peer->sample, ender);
 	if (relation.key == THRUM__NONE ||
 		(!relation.is_child && !relation.is_sibling && !relation.has_number))
-		return THRUM__NONE;
+		return thrum__why_sibling_ender(search, task, usual);
 	found = find_fitting(search, &relation, task);
 	/* Only then it is known that there is none. */
 	if (found == THRUM__NONE && search->budget > 0 &&

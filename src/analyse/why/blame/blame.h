@@ -262,6 +262,13 @@ uint32_t thrum__why_ended_source(const struct thrum__search *, uint32_t task, in
  * there is only one such object; else NONE. */
 uint32_t thrum__why_untaken(struct thrum__search *, int64_t since);
 
+/* ---- Those that are made next (siblings.c) ------------------------------------------------------ */
+
+/* The task that the maker of this one made just after it, if such a task, or one that it became, ended each
+ * of its like. If the maker made none, sets *usual to one that ended such a task. NONE: there is none.
+ * O(tasks before). */
+uint32_t thrum__why_sibling_ender(struct thrum__search *, uint32_t task, uint32_t *usual);
+
 /* ---- Servers (served.c) -------------------------------------------------------------------- */
 
 /* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */

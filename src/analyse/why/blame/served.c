@@ -150,6 +150,17 @@ static bool add_not_sent(struct thrum__finding *finding, const struct thrum__sea
 	return true;
 }
 
+/* One task alone has not signalled the leaf since the waiter began to wait, again and again. */
+static bool add_missing_in_wait(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	uint32_t edge, task = thrum__why_missing_in_wait(model, thrum__why_path_last(path), &edge);
+
+	if (task != THRUM__NONE)
+		thrum__why_add_at(finding, model, THRUM__STEP_MISSES_ROUND, task, path->leaf, edge);
+	return task != THRUM__NONE;
+}
+
 /* One server alone has not served the leaf since the wait began, or in the last round. */
 static bool add_missing(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
@@ -278,6 +289,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (add_last_voice(finding, model, path) ||
 		add_not_again(finding, search, path, &servers) ||
 		add_not_sent(finding, search, path, &servers) ||
+		add_missing_in_wait(finding, model, path) ||
 		(servers.count == 0 && servers.is_whole && add_earlier(finding, search, last)))
 		return;
 	if (servers.count == 0 && servers.is_whole &&

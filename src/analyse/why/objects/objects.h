@@ -264,6 +264,12 @@ bool thrum__why_expects_more(const struct thrum__model *, const struct thrum__wh
 uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t object,
 	const struct thrum__why_servers *);
 
+/* The task that alone hasn't signalled a condition since the link's task began to wait for it, again and
+ * again with nothing in between. In each such series of waits before, it and all that have since signalled.
+ * Sets *at to its signal in the series before. NONE: there is none. O(edges of both). */
+uint32_t thrum__why_missing_in_wait(const struct thrum__model *, const struct thrum__why_link *,
+	uint32_t *at);
+
 /* ---- Steps that were left out (skipped.c) -------------------------------------------------------- */
 
 /* If a finding is but possible and its leaf a condition, adds a step for the only thread that once left out a

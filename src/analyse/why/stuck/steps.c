@@ -264,7 +264,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		!(cause->blame.kind == THRUM__STEP_NOT_STARTED &&
 			thrum__why_add_given_in_vain(finding, search, path)))
 		thrum__why_add_blame_and_failure(finding, model, &cause->blame);
-	if (finding->step_count == 0)
+	if (finding->step_count == 0 && !thrum__why_add_own_queue(finding, search, path))
 		add_own_turn(finding, search, path);
 	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
 		add_failed_last(finding, search, path->leaf);

@@ -199,6 +199,15 @@ uint32_t thrum__why_own_turn(struct thrum__search *, const struct thrum__why_pat
 bool thrum__why_add_loop_within(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 
+/* ---- Threads that wait for their own queue (own_queue.c) --------------------------------------- */
+
+/* Whether the path's last task, a thread, waits for a condition that it alone ever signalled, though its next
+ * job is in the queue from which it took the one that it does: the queue was signalled since, and nobody else
+ * ever waited there. All other threads are blocked or only look. If so, and the finding isn't NULL, adds a
+ * step for the queue. O(tasks since then). */
+bool thrum__why_add_own_queue(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Loops where only timers go on (ticking.c) ------------------------------------------------- */
 
 /* Whether a task is a main loop within another one, which was told to end long ago. Nothing goes on but
