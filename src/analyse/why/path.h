@@ -35,7 +35,7 @@ struct thrum__why_path {
 	bool is_marked;  /* the victim should resolve */
 	bool is_soon;    /* its last wait is so young that its age tells nothing */
 	bool is_closed; /* all that could serve an object wait for tasks that the path's are to end */
-	bool is_guessed; /* only names tell who is to serve one of its objects */
+	bool is_guessed; /* only names or messages tell who is to serve one of its objects */
 };
 
 /* The path's wait for its leaf; NULL if the path has no wait. */

@@ -284,6 +284,10 @@ uint32_t thrum__why_voice_for(const struct thrum__model *, const struct thrum__w
 bool thrum__why_add_without_limit(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_link *);
 
+/* Adds a step if one of a circle forgot its time limit. */
+void thrum__why_add_circle_limit(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* Adds a step for those that served the path's leaf, an object: the latest, if all of them have ended;
  * else the only one that still could, if it is silent. */
 void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,

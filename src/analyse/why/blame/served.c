@@ -224,6 +224,36 @@ bool thrum__why_add_without_limit(struct thrum__finding *finding,
 	return task != THRUM__NONE;
 }
 
+/* Whether a link's wait is for a socket that only the other end of the pair serves, as messages and names
+ * tell: then its loop lost its time limit. */
+static bool is_for_far_end(const struct thrum__model *model, const struct thrum__why_path *path,
+	uint32_t link)
+{
+	uint32_t next = link + 1 < path->length ? link + 1 : path->circle;
+	uint32_t edge = path->links[next].wait.edge;
+
+	return path->links[next].is_served && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK;
+}
+
+void thrum__why_add_circle_limit(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		if (link->is_served || !thrum__analyse_task_is_object(search->model, link->wait.on))
+			continue;
+		if (is_for_far_end(search->model, path, i)) {
+			thrum__why_add_step(finding, THRUM__STEP_SLEEPS_ON, link->task, THRUM__NONE,
+				link->wait.since, link->wait.edge);
+			return;
+		}
+		if (thrum__why_add_without_limit(finding, search, link))
+			return;
+	}
+}
+
 /* Nobody ever served the leaf, which was made anew for the wait. Those who served such before left it. */
 static bool add_earlier(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_link *link)

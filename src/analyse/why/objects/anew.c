@@ -11,6 +11,10 @@
 #define WAITS_MAX 64          /* earlier waits that are looked at */
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
 #define HABIT_MIN 3           /* so many earlier waits show what the server does meanwhile */
+#define LIMITS_MIN 8          /* so many rests show that a loop always has a time limit */
+#define LONGER 20             /* so many times as long as any of these it rests now */
+#define NAMED_WITHIN \
+	1000000 /* ns after a rest for work, in which it is told as one for an object */
 
 /* The earlier waits of a task for the object for which it waits now, or for such ones, the latest first. */
 struct earlier {
@@ -235,4 +239,35 @@ uint32_t thrum__why_without_limit(const struct thrum__search *search,
 			has_habit(&earlier, servers.task[0], &walk, last)
 		? servers.task[0]
 		: THRUM__NONE;
+}
+
+bool thrum__why_lost_limit(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct walk walk = {model, .row = model->suspensions.count, .left = SUSPENSIONS_BACK};
+	const struct thrum__analyse_wait *wait = thrum__why_wait_of(search, task);
+	int64_t longest = 0;
+	unsigned count = 0;
+	uint32_t row;
+
+	walk.lane = thrum__why_last_lane(model, task);
+	if (!wait || walk.lane == THRUM__NONE || search->gap >= 0 ||
+		!thrum__why_spend(search, SUSPENSIONS_BACK))
+		return false;
+	row = next_rest(&walk);
+	/* The adapters tell for whom it waits after a while, in the same rest. */
+	if (row == THRUM__NONE || is_timed(model, row) ||
+		THRUM__SUSPENSION(model, row, start) > wait->since ||
+		THRUM__SUSPENSION(model, row, end) < wait->since - NAMED_WITHIN)
+		return false;
+	while ((row = next_rest(&walk)) != THRUM__NONE) {
+		int64_t took = THRUM__SUSPENSION(model, row, end) -
+			THRUM__SUSPENSION(model, row, start);
+
+		if (!is_timed(model, row))
+			return false;
+		longest = took > longest ? took : longest;
+		count++;
+	}
+	return count >= LIMITS_MIN && (model->end - wait->since) / LONGER > longest;
 }

@@ -238,6 +238,10 @@ uint32_t thrum__why_last_of_circle(const struct thrum__search *, const struct th
 uint32_t thrum__why_without_limit(const struct thrum__search *, const struct thrum__why_link *,
 	uint32_t *edge);
 
+/* Whether a loop's thread waits without a time limit for the first time: it had one each time before, and
+ * none of these rests was nearly as long as this one. */
+bool thrum__why_lost_limit(struct thrum__search *, uint32_t task);
+
 /* ---- Waits that were given up (given_up.c) --------------------------------------------------- */
 
 /* Adds a step for the task that gave up its wait for another condition of the same lock, if those who served

@@ -391,7 +391,8 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 	if (thrum__why_is_barrier(model, object))
 		return absent_wait(search, object, waiter, &link->wait);
 	thrum__why_servers_of(model, object, waiter, &servers);
-	if (servers.count == 0 && !thrum__why_find_successor(search, object, waiter, &servers))
+	if (servers.count == 0 && !thrum__why_find_far_end(search, object, waiter, &servers) &&
+		!thrum__why_find_successor(search, object, waiter, &servers))
 		return false;
 	able = servers.is_whole ? thrum__why_able_servers(search, object, &servers, &i) : 0;
 	if (able == 0)
@@ -407,7 +408,8 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 			keeper_of(search, servers.task[i]) == THRUM__NONE))
 		return false;
 	path->is_closed |= is_closed && closing < servers.count;
-	path->is_guessed |= servers.edge[i] == THRUM__NONE;
+	path->is_guessed |= servers.edge[i] == THRUM__NONE ||
+		THRUM__EDGE(model, servers.edge[i], kind) == THRUM__EDGE_LINK;
 	link->also = able - 1;
 	link->wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],

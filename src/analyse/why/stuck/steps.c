@@ -411,17 +411,6 @@ static void add_circle_timer(struct thrum__finding *finding, struct thrum__searc
 	}
 }
 
-/* Adds a step if one of a circle forgot its time limit. */
-static void add_circle_limit(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	for (uint32_t i = path->circle; i < path->length; i++)
-		if (!path->links[i].is_served &&
-			thrum__analyse_task_is_object(search->model, path->links[i].wait.on) &&
-			thrum__why_add_without_limit(finding, search, &path->links[i]))
-			return;
-}
-
 /* Adds the waits of a circle: each task waits for the next, or for an object that the next alone
  * serves. If a signal got lost, the wait that missed it comes first. */
 static void add_circle(struct thrum__finding *finding, struct thrum__search *search,
@@ -437,7 +426,7 @@ static void add_circle(struct thrum__finding *finding, struct thrum__search *sea
 	}
 	if (skipped == 0) {
 		thrum__why_add_circle_leaver(finding, search, path);
-		add_circle_limit(finding, search, path);
+		thrum__why_add_circle_limit(finding, search, path);
 	}
 	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
 		if (!path->links[i].is_served &&

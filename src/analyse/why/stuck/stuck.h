@@ -74,6 +74,13 @@ uint32_t thrum__why_open_child(struct thrum__search *, uint32_t task);
 bool thrum__why_find_successor(struct thrum__search *, uint32_t object, uint32_t waiter,
 	struct thrum__why_servers *);
 
+/* For a socket into which nobody wrote since it was named: makes the only task that sent messages to the
+ * waiter its server, if that waits for the other direction of the same pair. Its edge is the last message.
+ * The waiter is a loop that had a time limit whenever it rested, but has none now. All others are blocked, or
+ * come round. */
+bool thrum__why_find_far_end(struct thrum__search *, uint32_t object, uint32_t waiter,
+	struct thrum__why_servers *);
+
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
 enum thrum__evidence {
