@@ -50,7 +50,8 @@ if [[ -x $programs/event_removed ]]; then
 	leaves limits-full \
 		'left in a full buffer by callback on_message, high watermark set in limit_input( in main)?' \
 		"$limits" full
-	told[limits-beside]='Waits for .unread data of socket [0-9]* while others go on, left in a full buffer by callback on_m'
+	left='left in a full buffer by callback on_m'
+	told[limits-beside]="Waits for .unread data of socket [0-9]* while others go on, $left"
 	begin limits-beside "$limits" beside
 	refused='queued connections of socket [0-9]*, left since evconnlistener_disable in refuse_more'
 	for case in refuses refuses-unix; do
