@@ -24,7 +24,7 @@
 
 static bool is_fine;
 static int listener;
-static atomic_int server, served; /* the id of the thread, and how many clients left it */
+static atomic_int server_id, left_by; /* the thread of the server, and how many clients left it */
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static struct sockaddr_in port = {.sin_family = AF_INET};
 static char byte;
@@ -51,13 +51,13 @@ static void *serve(void *unused)
 	int fd;
 
 	(void)unused;
-	server = gettid();
+	server_id = gettid();
 	while ((fd = accept(listener, NULL, NULL)) >= 0) {
 		while (read(fd, &byte, 1) > 0)
 			if (write(fd, "x", 1) != 1)
 				exit(1);
 		close(fd);
-		served++;
+		left_by++;
 	}
 	return NULL;
 }
@@ -83,7 +83,7 @@ static void closed(void)
 	close(dial(AF_INET, &port, sizeof port));
 	do
 		usleep(100000);
-	while (served == 0 || !is_asleep(server));
+	while (left_by == 0 || !is_asleep(server_id));
 	stop_listening();
 	pthread_join(thread, NULL);
 }

@@ -13,8 +13,7 @@
 #define HABIT_MIN 3           /* so many earlier waits show what the server does meanwhile */
 #define LIMITS_MIN 8          /* so many rests show that a loop always has a time limit */
 #define LONGER 20             /* so many times as long as any of these it rests now */
-#define NAMED_WITHIN \
-	1000000 /* ns after a rest for work, in which it is told as one for an object */
+#define NAMED 1000000         /* ns after a rest for work: then it is told as one for an object */
 
 /* The earlier waits of a task for the object for which it waits now, or for such ones, the latest first. */
 struct earlier {
@@ -258,7 +257,7 @@ bool thrum__why_lost_limit(struct thrum__search *search, uint32_t task)
 	/* The adapters tell for whom it waits after a while, in the same rest. */
 	if (row == THRUM__NONE || is_timed(model, row) ||
 		THRUM__SUSPENSION(model, row, start) > wait->since ||
-		THRUM__SUSPENSION(model, row, end) < wait->since - NAMED_WITHIN)
+		THRUM__SUSPENSION(model, row, end) < wait->since - NAMED)
 		return false;
 	while ((row = next_rest(&walk)) != THRUM__NONE) {
 		int64_t took = THRUM__SUSPENSION(model, row, end) -
