@@ -16,7 +16,7 @@ const kept = [
   ["dd_sighandler.broken", ["waits-in-cycle", "holds"]],
   ["am_lease.broken", ["pending", "behind"]],
   ["k_resizer.broken", ["failed"]],
-  ["j_uscan.broken", ["first-pending", "last-pending"]],
+  ["e_edge.broken", ["first-pending", "last-pending"]],
   ["xx_agent.healthy", []],
 ];
 
