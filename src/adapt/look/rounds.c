@@ -98,11 +98,12 @@ static struct thrum__adapt_talk talk_of(const struct rest *rest, uint32_t tid)
 
 static void add_pace(const struct rest *rest, uint32_t tid, bool is_late)
 {
+	struct thrum__adapt_talk talk = talk_of(rest, tid);
 	struct paces *paces = rest->paces;
 
 	if (paces->count < PACES)
 		paces->list[paces->count++] = (struct pace){.tid = tid,
-			.messages = talk_of(rest, tid).messages,
+			.messages = atomic_load(&talk.messages),
 			.ran = thrum__adapt_process_ran(rest->process, tid),
 			.is_late = is_late};
 }
