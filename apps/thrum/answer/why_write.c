@@ -297,20 +297,16 @@ void why_write_idle(struct output *out, const struct thrum__model *model,
 	const struct thrum__findings *findings)
 {
 	uint32_t count = findings->idle_count;
-	struct left_out left = {0};
+	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
 
 	if (count == 0)
 		return;
 	write_count(out, count,
 		" task that should resolve waits for something that may still come:\n",
 		" tasks that should resolve wait for something that may still come:\n");
-	if (count > THRUM__UNJUDGED_MAX) {
-		left.count = count - THRUM__UNJUDGED_MAX;
-		count = THRUM__UNJUDGED_MAX;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		write_waits(out, model, findings->idle, count, i);
-	write_left_out(out, model, &left, "pending");
+	for (uint32_t i = 0; i < told; i++)
+		write_waits(out, model, findings->idle, told, i);
+	write_left_out(out, model, &(struct left_out){.count = count - told}, "pending");
 }
 
 /* Whether a lane is suspended at the end, and its task has waited for BLOCKED_MIN or longer. */

@@ -165,7 +165,7 @@ static bool look_for_missing(const struct looking *looking)
 		return false;
 	thrum__adapt_look_end(wait);
 	*wait = (struct wait){.pause.is_over = true,
-		.caller = looking->alone >= 0 ? place_of_wait(looking) : looking->caller,
+		.caller = place_of_wait(looking),
 		.task = thrum_task_current(),
 		.source = told,
 		.ends_source = true};
