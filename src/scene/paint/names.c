@@ -23,6 +23,8 @@
 #define REPEATS_MAX 999       /* up to which repeats of a log line are counted */
 #define REPEATS_OF_MANY 20    /* the same, in a track with many log lines */
 #define FAR_BEHIND 80         /* px that a name may be moved to the right of runs */
+#define BESIDE_NOTES 400      /* px that the name of one that hangs may be moved beside notes */
+#define BESIDE_STEP 20        /* px */
 #define NOTE_STEP 4           /* px between log lines, at least, in a track with many */
 #define WORDS_MAX 512         /* bytes */
 
@@ -345,6 +347,22 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t track, bool is_fad
 		placed->x = x;
 }
 
+/* Moves the name of one that hangs to the right of a finding's notes: its line goes on there. */
+static bool find_place_beside(const struct thrum__paint *p, const struct name_candidate *c,
+	struct placed_name *placed)
+{
+	float far = fminf(placed->x + BESIDE_NOTES, c->limit - placed->width);
+
+	if (!(thrum__paint_look(p, c->unit) & (THRUM__LOOK_STUCK | THRUM__LOOK_BEHIND)))
+		return false;
+	for (float x = placed->x + BESIDE_STEP; x <= far; x += BESIDE_STEP)
+		if (is_free(p, placed, x, placed->y)) {
+			placed->x = x;
+			return true;
+		}
+	return false;
+}
+
 /* Finds the place of a name or log line, or one near by; returns false if all are taken. */
 static bool find_place(const struct thrum__paint *p, const struct name_candidate *c,
 	struct placed_name *placed)
@@ -368,6 +386,8 @@ static bool find_place(const struct thrum__paint *p, const struct name_candidate
 		placed->x += 13;
 		return true;
 	}
+	if (find_place_beside(p, c, placed))
+		return true;
 	placed->y = box->line + box->bar / 2 + 17;
 	return box->size == THRUM__TRACK_ROOMY && is_free(p, placed, placed->x, placed->y);
 }
