@@ -119,6 +119,18 @@ static inline bool is_on(enum adapter adapter)
 	return THRUM__ON(THRUM__BIT_STARTED) && is_chosen(adapter);
 }
 
+/* ---- vfork.c: async-signal-safe ---- */
+
+extern __thread bool thrum__adapt_may_be_vforked __attribute__((tls_model("initial-exec")));
+bool thrum__adapt_asks_vforked(void);
+
+/* Whether this is the child of a vfork, which shares its parent's memory. A system call after a vfork of
+ * this thread, until it is the parent again. */
+static inline bool is_vforked(void)
+{
+	return UNLIKELY(thrum__adapt_may_be_vforked) && thrum__adapt_asks_vforked();
+}
+
 /* ---- seccomp.c ---- */
 
 /* The process has limited its system calls: nothing here makes one of its own any more. */

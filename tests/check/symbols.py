@@ -94,7 +94,7 @@ def main():
                                capture_output=True, text=True).stdout.splitlines()
         wrapped = re.compile(
             r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evthread|evdns|evhttp|bufferevent|evconnlistener)_\w+"
-            r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|_[eE]xit|(quick_)?exit|abort|prctl|posix_spawnp?"
+            r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|v?fork|_[eE]xit|(quick_)?exit|abort|prctl|posix_spawnp?"
             r"|chroot|pivot_root|set(re|res|e)?uid|(set|p)rlimit(64)?|mlockall"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"

@@ -105,7 +105,7 @@ static void make_sockets(const int fds[2], const void *caller)
 		int result = real_##name(CALLER) arguments; \
 \
 		/* Also before the recording starts. */ \
-		if (result == 0 && is_chosen(ADAPTER_BLOCK)) \
+		if (result == 0 && is_chosen(ADAPTER_BLOCK) && !is_vforked()) \
 			made; \
 		return result; \
 	}
@@ -115,7 +115,8 @@ static void make_sockets(const int fds[2], const void *caller)
 	{ \
 		int error = errno; \
 \
-		before; \
+		if (!is_vforked()) \
+			before; \
 		errno = error; \
 		return real_##name(CALLER) arguments; \
 	}

@@ -98,16 +98,11 @@ static void child(void)
 	waitpid(child, NULL, 0);
 }
 
-/* It writes more than the child takes before somebody reads what that writes. */
-static void full(void)
+/* Writes more than the child takes before somebody reads what that writes. */
+static void feed(pid_t child, const int in[2], const int output[2])
 {
 	static char bytes[65536];
-	int in[2], output[2];
-	pid_t child;
 
-	make(in);
-	make(output);
-	child = start("cat", NULL, in[0], output[1]);
 	close(in[0]);
 	close(output[1]);
 	for (int i = 0; i < (is_fine ? 1 : 5); i++)
@@ -116,6 +111,35 @@ static void full(void)
 	close(in[1]);
 	read_all(output[0]);
 	waitpid(child, NULL, 0);
+}
+
+static void full(void)
+{
+	int in[2], output[2];
+
+	make(in);
+	make(output);
+	feed(start("cat", NULL, in[0], output[1]), in, output);
+}
+
+/* The same. The child closes what it needn't have while it runs in its parent's memory. */
+static void vforked(void)
+{
+	int in[2], output[2];
+	pid_t child;
+
+	make(in);
+	make(output);
+	child = vfork();
+	if (child == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(output[1], STDOUT_FILENO);
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		execlp("cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	feed(child, in, output);
 }
 
 static void *read_output(void *fd)
@@ -701,11 +725,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
-		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
-		{"behind", behind}, {"parent", parent}, {"relayed", relayed}, {"busy", busy},
-		{"unread", unread}, {"late", late}, {"masked", masked}, {"working", working},
-		{"noisy", noisy}, {"lint", lint}, {"aside", aside}, {"moved", moved},
-		{"napping", napping}, {"nods", nods}, {"nods_feeds", nods_feeds},
+		{"vforked", vforked}, {"stray", stray}, {"anew", anew}, {"agreed", agreed},
+		{"wake", wake}, {"behind", behind}, {"parent", parent}, {"relayed", relayed},
+		{"busy", busy}, {"unread", unread}, {"late", late}, {"masked", masked},
+		{"working", working}, {"noisy", noisy}, {"lint", lint}, {"aside", aside},
+		{"moved", moved}, {"napping", napping}, {"nods", nods}, {"nods_feeds", nods_feeds},
 		{"nods_logs", nods_logs}, {"nods_first", nods_first}, {"nightly", nightly},
 		{"nightly_run", nightly_run}, {"nightly_first", nightly_first},
 		{"nightly_part", nightly_part}, {"buffered", buffered}};
