@@ -11,6 +11,7 @@ told[input]='process [0-9]* \(sort\)[^:]*: Waits for .writing end of pipe [0-9]*
 told[child]='process [0-9]* \(cat\)[^:]*: Waits for .writing end of pipe [0-9]* in this process'
 told[full]='process [0-9]* \(cat\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 told[vforked]=${told[full]}
+told[handled]=${told[full]}
 told[stray]='Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
 told[anew]='Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), started by [a-z]'
 told[behind]='\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
@@ -34,12 +35,12 @@ for case in aside moved busy late agreed wake fine-wake; do
 	told[$case]='^no findings'
 done
 
-for case in own input child full vforked stray anew behind parent relayed unread masked noisy lint napping \
+for case in own input child full vforked handled stray anew behind parent relayed unread masked noisy lint napping \
 	nods buffered nightly nightly_run aside moved working busy late agreed wake \
 	nods_feeds nods_logs nods_first nightly_first nightly_part; do
 	soon "$case" "$programs/ends" "$case"
 done
-for case in own input child full vforked stray anew behind parent relayed \
+for case in own input child full vforked handled stray anew behind parent relayed \
 	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds nightly nightly_run buffered wake; do
 	soon "fine-$case" "$programs/ends" "$case" fine
@@ -51,7 +52,7 @@ soon three "$programs/fed_ends" three
 for case in fine late works three_late; do
 	soon "fed-$case" "$programs/fed_ends" "$case"
 done
-for case in nothing limit room stopped traced; do
+for case in nothing limit room stopped traced handled; do
 	soon "returns-$case" "$programs/returns" "$case"
 done
 all_same
@@ -78,13 +79,13 @@ for case in input noisy; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full vforked stray anew behind parent relayed \
+for case in own input child full vforked handled stray anew behind parent relayed \
 	busy unread masked working noisy lint \
 	napping aside moved nods nods_feeds nightly nightly_run buffered; do
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
 # Calls return where poll() would wait.
-for case in nothing limit room stopped traced; do
+for case in nothing limit room stopped traced handled; do
 	has "returns-$case" dump 'thread end_at_once'
 done
 exit "$failed"

@@ -678,6 +678,8 @@ bool thrum__adapt_has_handlers(void);
 
 /* Whether it has one that ends a call which waits. */
 bool thrum__adapt_may_interrupt(void);
+/* Whether it has handlers, and each of them ends such a call. */
+bool thrum__adapt_all_interrupt(void);
 
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */

@@ -15,8 +15,9 @@
 /* The effect of signals while the thread waits. */
 enum handlers {
 	NO_HANDLER,
-	RESTARTS,  /* each call goes on after them */
-	INTERRUPTS /* it can't be told whether the call or poll() should end */
+	RESTARTS,   /* each call goes on after them */
+	INTERRUPTS, /* each call ends with them */
+	MIXED       /* it can't be told whether the call or poll() should end */
 };
 
 const void *thrum__adapt_handler(int number)
@@ -47,12 +48,16 @@ void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending)
 
 static enum handlers handlers(void)
 {
+	bool restarts = false, interrupts = false;
 	sigset_t handled, ending;
 
 	thrum__adapt_find_handlers(&handled, &ending);
-	return !sigisemptyset(&ending)    ? INTERRUPTS
-		: sigisemptyset(&handled) ? NO_HANDLER
-					  : RESTARTS;
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(&ending, number) == 1)
+			interrupts = true;
+		else if (sigismember(&handled, number) == 1)
+			restarts = true;
+	return interrupts ? (restarts ? MIXED : INTERRUPTS) : restarts ? RESTARTS : NO_HANDLER;
 }
 
 /* Whether the C library was asked to call functions of the program in a thread of its own. */
@@ -64,6 +69,11 @@ bool thrum__adapt_has_handlers(void)
 }
 
 bool thrum__adapt_may_interrupt(void)
+{
+	return handlers() >= INTERRUPTS;
+}
+
+bool thrum__adapt_all_interrupt(void)
 {
 	return handlers() == INTERRUPTS;
 }

@@ -28,20 +28,25 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum si
 }
 
 /* It may well wait for ever: for a request, a line, a connection. */
-void thrum__adapt_begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
+bool thrum__adapt_begin_read(struct wait *blocked, const void *caller, const char *verb, int fd,
+	bool may_end)
 {
 	if (begin_pipe(blocked, caller, fd, SIDE_READS))
-		return;
+		return false;
+	struct held_signals none = {.are_held = false};
 	bool receives = is_socket(fd), is_queued = receives && thrum__adapt_accept_is_due(fd);
 
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd,
-		receives && !is_queued ? SIDE_RECEIVES : SIDE_READS, caller);
+	if (thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd,
+		    receives && !is_queued ? SIDE_RECEIVES : SIDE_READS, may_end ? &none : NULL,
+		    caller))
+		return true;
 	if (is_queued)
 		thrum__adapt_accept_wait(blocked, verb, fd);
 	else if (thrum__adapt_is_timer(fd))
 		thrum__adapt_rearm_wait(blocked, fd, caller);
 	else if (!receives)
 		thrum__adapt_signals_wait(blocked, fd, caller);
+	return false;
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -54,11 +59,14 @@ void thrum__adapt_begin_request(struct wait *blocked, const void *caller, const 
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
-void thrum__adapt_begin_write(struct wait *blocked, const void *caller, int fd, enum side side)
+bool thrum__adapt_begin_write(struct wait *blocked, const void *caller, int fd, enum side side,
+	struct held_signals *signals)
 {
-	if (begin_pipe(blocked, caller, fd, side))
-		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
+	struct held_signals none = {.are_held = false};
+
+	return !begin_pipe(blocked, caller, fd, side) &&
+		thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side,
+			signals ? signals : &none, caller);
 }
 
 void thrum__adapt_begin_connect(struct wait *blocked, const void *caller,

@@ -234,7 +234,7 @@ static bool waits_for_stream(FILE *stream)
 
 static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
 {
-	thrum__adapt_begin_read(blocked, caller, "read from", fileno(stream));
+	(void)thrum__adapt_begin_read(blocked, caller, "read from", fileno(stream), false);
 }
 
 /* The descriptor + 1 to which this thread tried to write last, if that would wait. */
@@ -347,7 +347,8 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 		ssize_t result = -1; \
 		int error = errno; \
 \
-		thrum__adapt_begin_read(&blocked, caller, "read from", fd); \
+		if (thrum__adapt_begin_read(&blocked, caller, "read from", fd, true)) \
+			return -1; \
 		while (blocked.is_ready && (result = get_quickly(fd, size, parts, count)) < 0 && \
 			errno == EAGAIN) \
 			thrum__adapt_own_wait(&blocked, fd, SIDE_READS); \
@@ -396,7 +397,7 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 	}
 #define READS(type, name, parameters, arguments, flags, verb) \
 	WAIT_IN(type, name, parameters, arguments, \
-		thrum__adapt_begin_read(&blocked, caller, verb, fd)) \
+		if (thrum__adapt_begin_read(&blocked, caller, verb, fd, true)) return -1) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -433,7 +434,7 @@ static inline int note_accepted(int made, const void *caller)
 
 #define ACCEPTS(name, parameters, arguments) \
 	WAIT_IN(int, name, parameters, arguments, \
-		thrum__adapt_begin_read(&blocked, caller, "accept from", fd)) \
+		if (thrum__adapt_begin_read(&blocked, caller, "accept from", fd, true)) return -1) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -459,7 +460,8 @@ static inline ssize_t note_received(int fd, ssize_t result, const struct sockadd
 }
 #define RECEIVES(name, parameters, arguments, first, peer, length) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
-		thrum__adapt_begin_read(&blocked, caller, "receive from", fd)) \
+		if (thrum__adapt_begin_read(&blocked, caller, "receive from", fd, \
+			    true)) return -1) \
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -551,7 +553,8 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 		bool is_large = (count) == 1 && thrum__adapt_is_large(fd, all->iov_len); \
 \
 		errno = error; \
-		thrum__adapt_begin_write(&blocked, caller, fd, side_of(fd)); \
+		if (thrum__adapt_begin_write(&blocked, caller, fd, side_of(fd), NULL)) \
+			return -1; \
 		return is_large ? thrum__adapt_write_large(&blocked, fd, all->iov_base, \
 					  all->iov_len, caller) \
 				: real_##name(caller) arguments; \
@@ -590,7 +593,7 @@ static inline bool note_sent(int fd, ssize_t result, const struct sockaddr *peer
 }
 #define WRITES(type, name, parameters, arguments, flags, size, exact, rights, peer, length) \
 	WAIT_IN(type, name, parameters, arguments, \
-		thrum__adapt_begin_write(&blocked, caller, fd, SIDE_WRITES)) \
+		if (thrum__adapt_begin_write(&blocked, caller, fd, SIDE_WRITES, NULL)) return -1) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \

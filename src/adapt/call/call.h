@@ -21,9 +21,13 @@
 
 /* ---- begin.c: the calling thread begins to wait, until thrum__adapt_wait_end ---- */
 
-/* It reads from a descriptor; the verb begins the name of what it waits for. */
-void thrum__adapt_begin_read(struct wait *, const void *caller, const char *verb, int fd);
-void thrum__adapt_begin_write(struct wait *, const void *caller, int fd, enum side);
+/* It reads from a descriptor; the verb begins the name of what it waits for. may_end: the call can fail with
+ * EINTR. Returns whether it has to, as a handler ran. */
+bool thrum__adapt_begin_read(struct wait *, const void *caller, const char *verb, int fd,
+	bool may_end);
+/* The same for a call that writes, and may hold signals already (NULL: it doesn't). */
+bool thrum__adapt_begin_write(struct wait *, const void *caller, int fd, enum side,
+	struct held_signals *);
 /* Somebody outside does something with a descriptor, and ends it. */
 void thrum__adapt_begin_request(struct wait *, const void *caller, const char *verb, int fd);
 /* It connects to a peer, or NULL if that isn't known. Keeps errno. */

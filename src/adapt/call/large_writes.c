@@ -34,7 +34,8 @@ bool thrum__adapt_is_large(int fd, size_t size)
 	int flags;
 
 	if (size <= LARGE || fd <= STDERR_FILENO || is_socket(fd) || is_of_own_pipe(fd) ||
-		is_limited() || fcntl(fd, F_GETPIPE_SZ) <= 0 || thrum__adapt_may_interrupt())
+		is_limited() || fcntl(fd, F_GETPIPE_SZ) <= 0 ||
+		(thrum__adapt_may_interrupt() && !thrum__adapt_all_interrupt()))
 		return false;
 	flags = fcntl(fd, F_GETFL);
 	return flags >= 0 && !(flags & (O_NONBLOCK | O_DIRECT));
@@ -49,30 +50,38 @@ static ino_t pipe_of(int fd)
 }
 
 /* Waits until the pipe has room, and looks if that takes long. Returns false if the rest is to be written in
- * a single call, or not at all, as the descriptor isn't that of the pipe any more; *is_gone tells which. */
-static bool wait_for_room(struct wait *wait, int fd, const void *caller, bool *is_gone)
+ * a single call, or not at all: *is_over tells which, and errno why. So it is if the descriptor isn't that of
+ * the pipe any more, or a handler ended the call. */
+static bool wait_for_room(struct wait *wait, int fd, const void *caller,
+	struct held_signals *signals, bool *is_over)
 {
 	struct pollfd one = {.fd = fd, .events = POLLOUT};
 	ino_t pipe = pipe_of(fd);
-	int ready = real_poll(NULL)(&one, 1, LOOK_FIRST);
+	int ready = thrum__adapt_wait_for(&one, LOOK_FIRST, signals);
+	bool is_interrupted = ready < 0 && errno == EINTR && signals->are_held, is_gone;
 
 	if (ready == 0 && !is_limited()) {
 		thrum__adapt_wait_end(wait);
-		thrum__adapt_begin_write(wait, caller, fd, SIDE_TRIED);
+		is_interrupted = thrum__adapt_begin_write(wait, caller, fd, SIDE_TRIED, signals);
 		ready = real_poll(NULL)(&one, 1, 0);
 	}
-	*is_gone = pipe_of(fd) != pipe;
-	return ready > 0 && !*is_gone;
+	is_gone = pipe_of(fd) != pipe;
+	*is_over = is_gone || is_interrupted;
+	if (*is_over)
+		errno = is_gone ? EBADF : EINTR;
+	return ready > 0 && !*is_over;
 }
 
 ssize_t thrum__adapt_write_large(struct wait *wait, int fd, const void *from, size_t size,
 	const void *caller)
 {
+	struct held_signals signals __attribute__((cleanup(thrum__adapt_release_signals)));
 	int error = errno;
-	bool is_gone = false;
+	bool is_over = false;
 	size_t done = 0;
 	ssize_t result;
 
+	thrum__adapt_hold_signals(&signals);
 	do {
 		struct iovec rest = {(char *)(uintptr_t)from + done, size - done};
 
@@ -83,15 +92,15 @@ ssize_t thrum__adapt_write_large(struct wait *wait, int fd, const void *from, si
 		else if (result < 0 && errno != EAGAIN && errno != EPIPE)
 			break;
 	} while (done < size && (result >= 0 || errno == EAGAIN) &&
-		wait_for_room(wait, fd, caller, &is_gone));
-	if (done < size && (result >= 0 || errno != EPIPE) && !is_gone) {
+		wait_for_room(wait, fd, caller, &signals, &is_over));
+	if (done < size && (result >= 0 || errno != EPIPE) && !is_over) {
+		thrum__adapt_release_signals(&signals);
+		signals.are_held = false;
 		errno = error;
 		result = real_write(caller)(fd, (const char *)from + done, size - done);
 		done += result > 0 ? (size_t)result : 0;
 	}
 	if (done > 0)
 		errno = error;
-	else if (result < 0 && errno == EAGAIN)
-		errno = EBADF;
 	return done > 0 ? (ssize_t)done : result;
 }

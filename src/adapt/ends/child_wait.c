@@ -138,12 +138,12 @@ bool thrum__adapt_children_interrupt(pid_t process)
 
 /* Signals with handlers that the only thread holds back while it looks, so that none is missed that ends its
  * call. `fd` tells when one comes. */
-struct held_signals {
+struct told_signals {
 	sigset_t before, signals;
 	int fd; /* -1: there is none */
 };
 
-static void hold(struct held_signals *held)
+static void hold(struct told_signals *held)
 {
 	sigset_t ending;
 
@@ -160,7 +160,7 @@ enum came {
 };
 
 /* Their handlers run now, if any came. is_over: the call ends without them. */
-static enum came release(struct held_signals *held, bool is_over)
+static enum came release(struct told_signals *held, bool is_over)
 {
 	sigset_t pending;
 	enum came came = CAME_NONE;
@@ -263,7 +263,7 @@ static bool look_for_end_or_signal(struct looked *looked)
 
 	for (int i = 0; i < HANDLED && came == CAME_ONE && !thrum__adapt_child_may_return(child);
 		i++) {
-		struct held_signals held;
+		struct told_signals held;
 
 		hold(&held);
 		if (held.fd >= 0)

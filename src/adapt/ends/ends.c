@@ -25,6 +25,7 @@
 #define CHANGED_LONG 500            /* ms for which a call waits that was told not to */
 
 REAL(poll)
+REAL(ppoll)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
@@ -381,6 +382,34 @@ _Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells
 	return NULL;
 }
 
+void thrum__adapt_hold_signals(struct held_signals *signals)
+{
+	int error = errno;
+	sigset_t all;
+
+	sigfillset(&all);
+	signals->are_held = thrum__adapt_all_interrupt() &&
+		pthread_sigmask(SIG_BLOCK, &all, &signals->before) == 0;
+	errno = error;
+}
+
+void thrum__adapt_release_signals(const struct held_signals *signals)
+{
+	int error = errno;
+
+	if (signals->are_held)
+		pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+	errno = error;
+}
+
+int thrum__adapt_wait_for(struct pollfd *one, int64_t ms, const struct held_signals *signals)
+{
+	struct timespec limit = {ms / 1000, ms % 1000 * 1000000};
+
+	return signals && signals->are_held ? real_ppoll(NULL)(one, 1, &limit, &signals->before)
+					    : real_poll(NULL)(one, 1, (int)ms);
+}
+
 void thrum__adapt_look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
@@ -391,7 +420,8 @@ void thrum__adapt_look_until(struct looked *looked)
 	looked->since = next;
 	do {
 		left = next - now_ms();
-		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		ready = thrum__adapt_wait_for(&looked->one, left > 0 ? left : 0, looked->signals);
+		looked->is_interrupted = ready < 0 && errno == EINTR && looked->signals;
 		if (is_limited())
 			return;
 		if (ready == 0 && looked->count > 0 &&
@@ -408,7 +438,7 @@ void thrum__adapt_look_until(struct looked *looked)
 				next = now_ms() +
 					(rest > SOON * LOOK_FIRST ? rest / SOON : LOOK_FIRST);
 		}
-	} while (ready == 0 || (ready < 0 && errno == EINTR));
+	} while (ready == 0 || (ready < 0 && errno == EINTR && !looked->is_interrupted));
 }
 
 /* The same, and others know that the thread waits for tokens, if it does. */
@@ -461,8 +491,8 @@ static bool is_like_poll(const struct looked *looked, enum side side)
 	return !looked->end.is_socket || thrum__adapt_socket_limit(looked->fd, false) == ENDLESS;
 }
 
-void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
-	enum side side, const void *caller)
+bool thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
+	enum side side, struct held_signals *signals, const void *caller)
 {
 	bool writes = is_writing(side);
 	char label[CALL_MAX];
@@ -474,6 +504,15 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	int error = errno;
 	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
+	struct held_signals own
+		__attribute__((cleanup(thrum__adapt_release_signals))) = {.are_held = false};
+
+	if (is_pipe && !is_timed && signals && !signals->are_held) {
+		thrum__adapt_hold_signals(&own);
+		signals = &own;
+	}
+	looked.signals = signals && signals->are_held ? signals : NULL;
+	is_timed |= is_pipe && looked.signals;
 
 	if (!writes)
 		thrum__adapt_set_doubts(thrum__adapt_tokens_key(fd));
@@ -488,7 +527,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		look_until_over(&looked);
 	if (side == SIDE_RECEIVES && !looked.is_connection)
 		thrum__adapt_socket_receive(fd);
-	errno = error;
+	errno = looked.is_interrupted ? EINTR : error;
+	return looked.is_interrupted;
 }
 
 /* Whether nothing but this program ends the wait. The kernel may write to an eventfd, too. */

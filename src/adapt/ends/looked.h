@@ -36,12 +36,15 @@ struct looked {
 	bool is_soon;       /* the next look may find that */
 	uint64_t stuck; /* the sum of the latest look that found this process stuck; 0: none did */
 	struct naps naps, child_naps, all_naps;
-	struct held *held; /* if it may be a pipe of tokens */
-	pid_t left;        /* the process in the background that has the end, as looks have seen */
+	const struct held_signals
+		*signals;    /* the call ends after each handler; NULL: it doesn't, */
+	bool is_interrupted; /* and one ran */
+	struct held *held;   /* if it may be a pipe of tokens */
+	pid_t left; /* the process in the background that has the end, as looks have seen */
 	int64_t left_since;
 };
 
-/* Looks again and again, until the descriptor is ready. */
+/* Looks again and again, until the descriptor is ready, or a handler has ended the call. */
 void thrum__adapt_look_until(struct looked *);
 
 /* Whether a call that waits for a child (0: for any) may return: if it has ended, if it is traced

@@ -19,6 +19,8 @@
 #include "adapt/descriptor/descriptor.h"
 #include "adapt/relatives/relatives.h"
 
+#include <poll.h>
+
 /* ---- ends.c ---- */
 
 /* A thread waits for a pipe to read from it, or to write to it. */
@@ -34,13 +36,28 @@ static inline bool is_writing(enum side side)
 	return side >= SIDE_WRITES;
 }
 
+/* Signals that a thread holds back outside of its waits, so that it misses none that ends its call. */
+struct held_signals {
+	sigset_t before;
+	bool are_held;
+};
+
+/* Holds all back if each handler of the program ends a call that waits. Keeps errno. */
+void thrum__adapt_hold_signals(struct held_signals *);
+/* As they were before. Keeps errno. */
+void thrum__adapt_release_signals(const struct held_signals *);
+/* Waits for so many ms, in which signals may come. Returns as poll(). */
+int thrum__adapt_wait_for(struct pollfd *, int64_t ms, const struct held_signals *);
+
 /*
  * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe
  * that others have, too, returns once it need not wait any more, or might see a signal that the call
- * itself should see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
+ * itself should see, and records meanwhile who has the other end. The caller can fail with EINTR if it gives
+ * `signals`, which may be held. Returns whether it has to, as a handler ran. Keeps errno else.
+ * Async-signal-safe.
  */
-void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, enum side,
-	const void *caller);
+bool thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, enum side,
+	struct held_signals *, const void *caller);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an

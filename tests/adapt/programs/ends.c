@@ -122,6 +122,20 @@ static void full(void)
 	feed(start("cat", NULL, in[0], output[1]), in, output);
 }
 
+static void handle(int number)
+{
+	(void)number;
+}
+
+/* The same in a program with a handler that ends calls. */
+static void handled(void)
+{
+	const struct sigaction ending = {.sa_handler = handle};
+
+	if (sigaction(SIGUSR1, &ending, NULL) == 0)
+		full();
+}
+
 /* The same. The child closes what it needn't have while it runs in its parent's memory. */
 static void vforked(void)
 {
@@ -725,14 +739,15 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
-		{"vforked", vforked}, {"stray", stray}, {"anew", anew}, {"agreed", agreed},
-		{"wake", wake}, {"behind", behind}, {"parent", parent}, {"relayed", relayed},
-		{"busy", busy}, {"unread", unread}, {"late", late}, {"masked", masked},
-		{"working", working}, {"noisy", noisy}, {"lint", lint}, {"aside", aside},
-		{"moved", moved}, {"napping", napping}, {"nods", nods}, {"nods_feeds", nods_feeds},
-		{"nods_logs", nods_logs}, {"nods_first", nods_first}, {"nightly", nightly},
-		{"nightly_run", nightly_run}, {"nightly_first", nightly_first},
-		{"nightly_part", nightly_part}, {"buffered", buffered}};
+		{"vforked", vforked}, {"handled", handled}, {"stray", stray}, {"anew", anew},
+		{"agreed", agreed}, {"wake", wake}, {"behind", behind}, {"parent", parent},
+		{"relayed", relayed}, {"busy", busy}, {"unread", unread}, {"late", late},
+		{"masked", masked}, {"working", working}, {"noisy", noisy}, {"lint", lint},
+		{"aside", aside}, {"moved", moved}, {"napping", napping}, {"nods", nods},
+		{"nods_feeds", nods_feeds}, {"nods_logs", nods_logs}, {"nods_first", nods_first},
+		{"nightly", nightly}, {"nightly_run", nightly_run},
+		{"nightly_first", nightly_first}, {"nightly_part", nightly_part},
+		{"buffered", buffered}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

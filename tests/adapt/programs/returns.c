@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Calls that return where poll() would wait, as the argument says: of no bytes, with a time limit, for a
- * child that stops, for one that is traced, and to a socket that has room. SIGALRM ends it if one doesn't. It
- * knows nothing of thrum.
+ * child that stops, for one that is traced, to a socket that has room, and with a handler that ends calls.
+ * SIGALRM ends it if one doesn't. It knows nothing of thrum.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -97,6 +97,38 @@ static void *end_at_once(void *data)
 	return data;
 }
 
+static void handle(int number)
+{
+	(void)number;
+}
+
+static void tell(const char *call, ssize_t result)
+{
+	printf("%s %zd, %s\n", call, result, strerror(errno));
+}
+
+/* A child that has the pipes, too, sends signals until it is killed. */
+static void be_interrupted(void)
+{
+	const struct sigaction ending = {.sa_handler = handle};
+	static char block[200000];
+	int ends[2], full[2];
+	pid_t child;
+
+	if (pipe(ends) != 0 || pipe(full) != 0 || sigaction(SIGUSR1, &ending, NULL) != 0)
+		return;
+	child = fork();
+	for (; child == 0; usleep(80000))
+		kill(getppid(), SIGUSR1);
+	for (int i = 0; i < 3; i++)
+		tell("read", read(ends[0], block, 1));
+	printf("write %zd\n", write(full[1], block, sizeof block));
+	tell("write", write(full[1], block, 1));
+	tell("write", write(full[1], block, sizeof block));
+	kill(child, SIGKILL);
+	wait_for(child, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -113,6 +145,8 @@ int main(int argc, char **argv)
 		receive_for_a_time();
 	} else if (strcmp(what, "room") == 0) {
 		send_to_a_full_socket();
+	} else if (strcmp(what, "handled") == 0) {
+		be_interrupted();
 	} else if (strcmp(what, "stopped") == 0) {
 		child = start(false);
 		wait_for(child, WUNTRACED);
