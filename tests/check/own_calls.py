@@ -24,7 +24,7 @@ CALLS = {
     "lstat": "newfstatat", "madvise": "madvise", "malloc": "brk mmap mprotect", "mkdir": "mkdir",
     "mmap": "mmap", "mq_getattr": "mq_getsetattr", "mremap": "mremap", "msgctl": "msgctl",
     "munlock": "munlock", "munmap": "munmap", "nanosleep": "clock_nanosleep", "open": "openat",
-    "openat": "openat", "poll": "poll", "posix_fallocate": "fallocate", "prctl": "prctl",
+    "openat": "openat", "poll": "poll", "posix_fallocate": "fallocate", "ppoll": "ppoll", "prctl": "prctl",
     "process_vm_readv": "process_vm_readv", "pthread_mutex_lock": "futex", "pthread_mutex_trylock": "futex",
     "pthread_mutex_unlock": "futex", "pthread_once": "futex", "pthread_sigmask": "rt_sigprocmask",
     "pwrite": "pwrite64", "read": "read", "readlink": "readlink", "readlinkat": "readlinkat",
