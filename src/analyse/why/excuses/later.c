@@ -69,6 +69,14 @@ static uint32_t follow(struct survey *survey, uint32_t task, uint32_t *waiter, b
 	}
 }
 
+/* Whether a thread's loop waits for events from outside, as its recorder says: also for a handler. */
+static bool hears_outside(const struct thrum__search *search, uint32_t thread)
+{
+	return thrum__analyse_graph_waits(&search->graph, thread).count == 0 &&
+		thrum__why_lane_rests_for(search->model,
+			thrum__why_last_lane(search->model, thread), THRUM__REASON_WORK_OUTSIDE);
+}
+
 /* Whether all that serve an object, and wait for others, lead on to what may come, as far as is seen here.
  * Further objects for which they wait are looked at next. */
 static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
@@ -86,7 +94,8 @@ static bool lead_on(struct survey *survey, uint32_t object, uint32_t waiter,
 
 		if (!thrum__analyse_task_is_pending(model, servers.task[i]))
 			continue;
-		if (thrum__why_has_turn(model, servers.task[i], object, waiter)) {
+		if (thrum__why_has_turn(model, servers.task[i], object, waiter) ||
+			hears_outside(survey->search, servers.task[i])) {
 			survey->may_come = true;
 			continue;
 		}

@@ -28,6 +28,14 @@ bool thrum__why_is_untouched(const struct thrum__model *model, uint32_t object)
 	return edge == THRUM__NONE;
 }
 
+/* Whether nobody signalled an object so far, nor filled a pair of sockets. */
+static bool is_new_to_all(const struct thrum__model *model, uint32_t object)
+{
+	return thrum__why_is_untouched(model, object) ||
+		(THRUM__BEGINS_WITH(model, object, "socket ") &&
+			thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL) == THRUM__NONE);
+}
+
 bool thrum__why_is_open_wait(const struct thrum__model *model, uint32_t row)
 {
 	return thrum__why_rests_for(model, row, THRUM__REASON_BLOCKED_OUTSIDE) ||
@@ -190,7 +198,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 	bool is_left = is_unasked && is_deserted(search, last);
 	uint32_t signal = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
 	uint32_t server = thrum__why_actor(model, signal), like = THRUM__NONE;
-	bool is_new = thrum__why_is_untouched(model, object), is_known;
+	bool is_new = is_new_to_all(model, object), is_known;
 	bool is_still = is_unasked && last && thrum__why_is_at_standstill(search, last);
 
 	if (is_new)
