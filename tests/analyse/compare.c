@@ -740,6 +740,53 @@ static void a_step_is_left_out_of_some_items(void **state)
 	check(good, bad, false, "");
 }
 
+/* Uploads `pictures` pictures, each in a task that publishes its picture: when it is done, but for the
+ * picture `early`, which is published at once, by the upload or the cache. */
+static void tell_pictures(int pictures, int early, bool by_cache, char *to, size_t size)
+{
+	size_t used = (size_t)snprintf(to, size,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"cache\n");
+
+	for (int i = 1; i <= pictures; i++) {
+		int time = 100 * i, upload = 10 * i, publish = 10 * i + 1;
+		bool is_early = i == early;
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create 1 %d task\n%d label %d \"upload %d\n", time, upload, time,
+			upload, i);
+		if (!is_early)
+			used += (size_t)snprintf(to + used, size - used, "%d resolve %d %d\n",
+				time + 40, upload, upload);
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create %d %d task\n%d label %d \"publish %d\n%d resolve %d %d\n",
+			time + (is_early ? 10 : 41), is_early && by_cache ? 2 : upload, publish,
+			time + (is_early ? 10 : 41), publish, i, time + 50, publish, publish);
+		if (is_early)
+			used += (size_t)snprintf(to + used, size - used, "%d resolve %d %d\n",
+				time + 60, upload, upload);
+	}
+}
+
+static void a_step_no_longer_waits_for_its_cause(void **state)
+{
+	char good[4000], bad[4000];
+
+	(void)state;
+	tell_pictures(10, 0, false, good, sizeof good);
+	tell_pictures(10, 3, false, bad, sizeof bad);
+	check(good, bad, false, "order publish #");
+	/* Another task publishes it: it came another way. */
+	tell_pictures(10, 3, true, bad, sizeof bad);
+	check(good, bad, false, "");
+	/* In GOOD it is once so, too; or GOOD has too few. */
+	tell_pictures(10, 3, false, bad, sizeof bad);
+	tell_pictures(10, 5, false, good, sizeof good);
+	check(good, bad, false, "");
+	tell_pictures(2, 0, false, good, sizeof good);
+	tell_pictures(2, 1, false, bad, sizeof bad);
+	check(good, bad, false, "");
+}
+
 static void an_item_belongs_to_others(void **state)
 {
 	char good[2000], bad[2000];
@@ -909,6 +956,7 @@ int main(void)
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(a_step_is_left_out_of_some_items),
+		cmocka_unit_test(a_step_no_longer_waits_for_its_cause),
 		cmocka_unit_test(an_item_belongs_to_others),
 		cmocka_unit_test(a_step_comes_too_soon),
 		cmocka_unit_test(a_time_out_comes_in_bad_only),

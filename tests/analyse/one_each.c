@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A handle takes one thing in each run, and runs once for several wake-ups. */
+/* A handle takes one thing in each run, or answers in each, and runs once for several wake-ups. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,7 +45,43 @@ static void tell(int wakes, int tasks, int amount, const char *more)
 		"suspend \"wait for work\n501" MS "@1 wait 12 3\n501" MS "@1 suspend \"blocked\n");
 }
 
-static void expect(int ending, uint32_t count)
+/* A client, 13, asks the loop by its handle 7 and waits for the socket 4, which each run for a wake-up
+ * signals, but for the run `silent`. The last run is for so many wake-ups; `deed` is what it does. */
+static void tell_questions(int silent, int wakes, const char *deed, bool asks_last)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 5 handle\n"
+		   "0 label 5 \"async on_result\n0 create 1 6 timer\n0 label 6 \"clock\n"
+		   "0 create 1 7 handle\n0 label 7 \"async on_question\n"
+		   "0 @1 create - 12 thread\n0 @1 label 12 \"scaler\n0 @1 switch 12\n"
+		   "0 @1 create 12 3 condition\n0 @1 label 3 \"has_job\n0 suspend \"wait for work\n"
+		   "0 @2 create - 13 thread\n0 @2 label 13 \"client\n0 @2 switch 13\n"
+		   "0 @2 create 13 4 stream\n0 @2 label 4 \"socket 9 to 10\n");
+	for (int at = 10; at <= 60; at += 10) {
+		bool is_last = at == 60;
+
+		if (!is_last || asks_last)
+			story_tell("%d" MS "@2 ready 13 7\n%d" MS "resume \"wait for work\n%d" MS
+				   "switch 7\n%d" MS "switch 1\n%d" MS "suspend \"wait for work\n",
+				at, at, at, at, at);
+		story_tell("%d" MS "@2 wait 13 4\n%d" MS "@2 suspend \"blocked\n", at + 1, at + 1);
+		for (int i = 0; i < (is_last ? wakes : 1); i++)
+			story_tell("%d" MS "@1 ready 12 5\n", at + 2);
+		story_tell("%d" MS "resume \"wait for work\n%d" MS "switch 5\n", at + 3, at + 3);
+		if (!is_last && at != silent)
+			story_tell("%d" MS "signal 5 4 =1\n", at + 4);
+		story_tell("%s%d" MS "switch 1\n%d" MS "suspend \"wait for work\n",
+			is_last ? deed : "", at + 5, at + 5);
+		if (!is_last)
+			story_tell("%d" MS "@2 resume \"blocked\n%d" MS "@2 read 13 4\n", at + 6,
+				at + 6);
+	}
+	story_tell(
+		"500" MS "resume \"wait for work\n500" MS "switch 6\n500" MS "switch 1\n500" MS
+		"suspend \"wait for work\n501" MS "@1 wait 12 3\n501" MS "@1 suspend \"blocked\n");
+}
+
+static void expect_for(int ending, uint32_t count, uint64_t victim)
 {
 	struct thrum__findings findings;
 	struct thrum__model *model = story_model(story_told(), false);
@@ -59,13 +96,44 @@ static void expect(int ending, uint32_t count)
 		finding = findings.findings;
 		assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
 		assert_int_equal(finding->certainty, THRUM__POSSIBLE);
-		assert_int_equal(finding->task, story_task(model, 12));
+		assert_int_equal(finding->task, story_task(model, victim));
 		assert_int_equal(finding->steps[0].kind, THRUM__STEP_MERGED);
 		assert_int_equal(finding->steps[0].task, story_task(model, 5));
 		assert_int_equal(finding->steps[0].more, 3);
 		assert_int_equal(finding->steps[1].kind, THRUM__STEP_WAITS_FOR);
 	}
 	story_free(model, &findings);
+}
+
+static void expect(int ending, uint32_t count)
+{
+	expect_for(ending, count, 12);
+}
+
+static void one_run_for_several_wake_ups_leaves_an_answer_out(void **state)
+{
+	(void)state;
+	tell_questions(0, 3, "", true);
+	expect_for(THRUM_ENDING_KILLED, 1, 13);
+	expect_for(THRUM_ENDING_RUNNING, 0, 13);
+	/* It came for one wake-up; or an earlier one signalled nothing, either. */
+	tell_questions(0, 1, "", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	tell_questions(30, 3, "", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	/* The client asked nothing: it waits for news. */
+	tell_questions(0, 3, "", false);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	/* It answered, gave the worker a job, or began a task. */
+	tell_questions(0, 3, "64" MS "signal 5 4 =1\n", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	tell_questions(0, 3, "64" MS "signal 5 3 =0\n", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	tell_questions(0, 3, "64" MS "create 5 900 task\n64" MS "resolve 5 900\n", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
+	/* The handle has yet to run. */
+	tell_questions(0, 3, "64" MS "@1 ready 12 5\n", true);
+	expect_for(THRUM_ENDING_KILLED, 0, 13);
 }
 
 static void one_run_for_several_wake_ups_leaves_things(void **state)
@@ -138,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_run_for_several_wake_ups_leaves_things),
+		cmocka_unit_test(one_run_for_several_wake_ups_leaves_an_answer_out),
 		cmocka_unit_test(a_run_that_takes_all_leaves_nothing),
 		cmocka_unit_test(a_program_that_goes_on_has_no_loss),
 		cmocka_unit_test(a_forgotten_run_is_no_loss),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds orders among the tasks of one item: those whose labels have the same numbers, such as "store
- * row 7" and "check row 7". And finds steps that some items have in GOOD only. */
+ * row 7" and "check row 7". If the item goes right, the one has to cause the other in GOOD.
+ * And finds steps that some items have in GOOD only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,15 +225,6 @@ static int check_item(struct thrum__comparison *comparison, const struct items *
 	return failed ? -THRUM_E_MEMORY : 0;
 }
 
-/* ---- Steps that are left out ---------------------------------------------------------------- */
-
-/* A step, and the one that ended before it in each item of GOOD. */
-struct step {
-	uint32_t group, before;
-	uint32_t example; /* in GOOD, of an item that lacks it in BAD */
-	int64_t gap;      /* the longest time from the end of that one to the step, in ns */
-};
-
 /* Finds the task of an item that ended last before another began. NONE: none did. */
 static uint32_t last_before(const struct items *items, uint32_t from, uint32_t to, uint32_t task)
 {
@@ -251,6 +243,62 @@ static uint32_t last_before(const struct items *items, uint32_t from, uint32_t t
 	}
 	return found;
 }
+
+/* Whether the same makes both tasks: their creators have the same kind, and alike labels if they have any.
+ * One that another makes didn't lose its order: it came another way. */
+static bool is_made_alike(const struct items *items, uint32_t good, uint32_t bad)
+{
+	const struct thrum__model *model = items->in[THRUM__GOOD]->model;
+	const struct thrum__model *bad_model = items->in[THRUM__BAD]->model;
+	uint32_t creator = THRUM__TASK(model, good, creator);
+	uint32_t bad_creator = THRUM__TASK(bad_model, bad, creator), group, bad_group;
+
+	if (!thrum__model_has_row(&model->tasks, creator) ||
+		!thrum__model_has_row(&bad_model->tasks, bad_creator) ||
+		THRUM__TASK(model, creator, kind) != THRUM__TASK(bad_model, bad_creator, kind))
+		return false;
+	group = items->in[THRUM__GOOD]->group[creator];
+	bad_group = items->in[THRUM__BAD]->group[bad_creator];
+	if (group == THRUM__NONE || bad_group == THRUM__NONE)
+		return group == bad_group;
+	return is_like(items, group, bad_group);
+}
+
+/* Compares an item of GOOD with that of BAD, which needn't go wrong: whether a step that one before it
+ * caused begins before that one ends. */
+static void check_causes(struct thrum__comparison *comparison, const struct items *items,
+	const uint32_t good[2], const uint32_t bad[2], uint32_t *looked, bool *failed)
+{
+	const struct thrum__aligned *in = items->in[THRUM__GOOD];
+
+	for (uint32_t i = good[0]; i < good[1] && *looked < WRONG_MAX; i++) {
+		uint32_t task = items->tasks[THRUM__GOOD][i].item;
+		uint32_t before = last_before(items, good[0], good[1], task), other;
+		struct thrum__difference_side here = {.task = THRUM__NONE};
+
+		if (before == THRUM__NONE || !thrum__diff_is_caused(in->model, before, task))
+			continue;
+		other = only_task(items, THRUM__BAD, bad[0], bad[1], in->group[task]);
+		if (other == THRUM__NONE || !is_made_alike(items, task, other))
+			continue;
+		note_item(items, THRUM__BAD, bad[0], bad[1],
+			(uint32_t[2]){in->group[before], in->group[task]}, &here);
+		if (here.count == 0)
+			continue;
+		(*looked)++;
+		check_order(comparison, items, (uint32_t[2]){in->group[before], in->group[task]},
+			bad, failed);
+	}
+}
+
+/* ---- Steps that are left out ---------------------------------------------------------------- */
+
+/* A step, and the one that ended before it in each item of GOOD. */
+struct step {
+	uint32_t group, before;
+	uint32_t example; /* in GOOD, of an item that lacks it in BAD */
+	int64_t gap;      /* the longest time from the end of that one to the step, in ns */
+};
 
 /* Notes for GOOD whether the step follows the one before it in an item. */
 static void note_step(const struct items *items, uint32_t from, uint32_t to, struct step *step,
@@ -381,7 +429,12 @@ static void check_steps(struct thrum__comparison *comparison, const struct items
 	}
 }
 
-static int find_left_out(struct thrum__comparison *comparison, const struct items *items)
+typedef void check_function(struct thrum__comparison *, const struct items *,
+	const uint32_t good[2], const uint32_t bad[2], uint32_t *looked, bool *failed);
+
+/* Compares each item that both recordings have. */
+static int check_items(struct thrum__comparison *comparison, const struct items *items,
+	check_function *check)
 {
 	uint32_t looked = 0;
 	bool failed = false;
@@ -393,8 +446,7 @@ static int find_left_out(struct thrum__comparison *comparison, const struct item
 		find_item(items, THRUM__BAD, (uint32_t)items->tasks[THRUM__GOOD][i].key, &range[0],
 			&range[1]);
 		if (end - i <= ITEM_MAX && range[1] > range[0])
-			check_steps(comparison, items, (uint32_t[2]){i, end}, range, &looked,
-				&failed);
+			check(comparison, items, (uint32_t[2]){i, end}, range, &looked, &failed);
 	}
 	return failed ? -THRUM_E_MEMORY : 0;
 }
@@ -427,7 +479,9 @@ int thrum__diff_items(struct thrum__comparison *comparison,
 			error = check_item(comparison, &items, item);
 	}
 	if (error == 0)
-		error = find_left_out(comparison, &items);
+		error = check_items(comparison, &items, check_causes);
+	if (error == 0)
+		error = check_items(comparison, &items, check_steps);
 	thrum__base_keys_free(&items.keys);
 	free(items.tasks[THRUM__GOOD]);
 	free(items.tasks[THRUM__BAD]);

@@ -132,8 +132,7 @@ static bool has_result(const struct thrum__model *model, uint32_t task, uint32_t
 	return false;
 }
 
-/* Whether `before` caused `task`: the creator of `task` had the result of `before`, or is it. */
-static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_t task)
+bool thrum__diff_is_caused(const struct thrum__model *model, uint32_t before, uint32_t task)
 {
 	uint32_t creator = THRUM__TASK(model, task, creator);
 
@@ -159,7 +158,7 @@ static void note_pair(const struct thrum__model *model, int which, uint32_t befo
 	 * overlaps; without such a pair, it is the first of all. */
 	if (side->task != THRUM__NONE &&
 		(which == THRUM__BAD ? !overlaps || side->count > 1
-				     : !is_caused(model, before, task)))
+				     : !thrum__diff_is_caused(model, before, task)))
 		return;
 	*side = (struct thrum__difference_side){.task = task,
 		.before = before,
@@ -260,7 +259,8 @@ int thrum__diff_order(struct thrum__comparison *comparison,
 		/* Few pairs prove an order only if one task caused the other. */
 		if (good->of == 0 || good->count > 0 || bad->count == 0 ||
 			!thrum__diff_share_differs(siblings[group].side,
-				is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))
+				thrum__diff_is_caused(aligned[THRUM__GOOD].model, good->before,
+					good->task)))
 			continue;
 		difference = thrum__diff_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, group,
 			&failed);

@@ -64,11 +64,14 @@ THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
  * order is that of those for which it waits. Nor does an object, and a thread runs the steps of others. */
 bool thrum__diff_is_step(const struct thrum__model *, uint32_t task);
 
+/* Whether `before` caused `task`: the creator of `task` had the result of `before`, or is it. */
+bool thrum__diff_is_caused(const struct thrum__model *, uint32_t before, uint32_t task);
+
 /* Adds differences ENDS_LATER: the tasks of an item, whose labels have the same numbers, came one
- * after the other in GOOD, for this item and for others; for an item that goes wrong in BAD they
- * didn't. Asks the differences that there are what goes wrong. And adds differences MISSING: a step came
- * after another one for each item in GOOD, and is left out for some in BAD. Returns 0 or
- * -THRUM_E_MEMORY. */
+ * after the other in GOOD, for this item and for others; in BAD they didn't, for an item that goes wrong, or
+ * one in which the one caused the other in GOOD. Asks the differences that there are what goes wrong. And
+ * adds differences MISSING: a step came after another one for each item in GOOD, and is left out for some in
+ * BAD. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 

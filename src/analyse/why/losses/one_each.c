@@ -6,6 +6,10 @@
  * It takes one in each run if each of them began one task at the same place, with an amount in its name, as
  * in “write 4 bytes”, and those runs that came for several wake-ups began no more than the others. A callback
  * that takes all there is at once would have begun several, or a larger one.
+ *
+ * It also does if each run for one wake-up signalled the same object, the last run came for several and did
+ * nothing for anybody, and a thread waits for that object, which has told the loop something since it was
+ * answered last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,8 @@
 #include "analyse/why/losses/rest.h"
 
 #define SINGLE_MIN 2   /* runs for one wake-up, which show how much belongs to one */
+#define ANSWERS_MIN 4  /* runs for one wake-up, each of which signalled */
+#define ASKED_BACK 64  /* edges of a thread that are searched for what it told the loop */
 #define HANDLES_MAX 16 /* a search of each reads all events */
 
 /* A run of the handle. */
@@ -37,6 +43,9 @@ struct habit {
 /* Where a walk through the model's tables has come, in the order of time. */
 struct walk {
 	uint32_t run, edge, task;
+	uint32_t
+		given; /* the object that the handle signalled in the turn before; NONE: no object */
+	bool is_other; /* it did something else for others there */
 };
 
 /* ---- The runs of a handle --------------------------------------------------------------------- */
@@ -49,19 +58,36 @@ static uint64_t amount_of(const struct thrum__model *model, uint32_t task)
 	return strtoull(name + strcspn(name, "0123456789"), NULL, 10);
 }
 
-/* Counts the wake-ups of the handle before a turn. */
+/* Notes what the handle did for others, but for locks. */
+static void note_deed(const struct habit *habit, struct walk *walk, uint32_t edge)
+{
+	const struct thrum__model *model = habit->model;
+	int kind = THRUM__EDGE(model, edge, kind);
+	uint32_t to = THRUM__EDGE(model, edge, to);
+
+	if (kind == THRUM__EDGE_SIGNAL && (walk->given == THRUM__NONE || walk->given == to))
+		walk->given = to;
+	else if (kind == THRUM__EDGE_SIGNAL || kind == THRUM__EDGE_READY ||
+		kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_LINK)
+		walk->is_other |= to != habit->handle;
+}
+
+/* Counts the wake-ups of the handle before a turn, and notes what it did in the turn before that. */
 static void count_wakes(const struct habit *habit, struct walk *walk, struct turn *turn)
 {
 	const struct thrum__model *model = habit->model;
 
 	for (; walk->edge < model->edges.count &&
 		THRUM__EDGE(model, walk->edge, time) <= turn->start;
-		walk->edge++)
+		walk->edge++) {
+		if (THRUM__EDGE(model, walk->edge, from) == habit->handle)
+			note_deed(habit, walk, walk->edge);
 		if (THRUM__EDGE(model, walk->edge, kind) == THRUM__EDGE_READY &&
 			THRUM__EDGE(model, walk->edge, to) == habit->handle) {
 			turn->woken++;
 			turn->by = THRUM__EDGE(model, walk->edge, from);
 		}
+	}
 }
 
 /* Finds the task that the handle began in a turn. Returns false unless there is one. Locks and other objects
@@ -136,7 +162,7 @@ static bool add_turn(struct habit *habit, const struct turn *turn)
 /* Looks at all turns of the handle. Returns whether it takes one thing in each, and was woken more often. */
 static bool takes_one_each(struct habit *habit)
 {
-	struct walk walk = {0, 0, thrum__analyse_next_task(habit->model, 0)};
+	struct walk walk = {0, 0, thrum__analyse_next_task(habit->model, 0), THRUM__NONE, false};
 	struct turn turn;
 
 	habit->least = UINT64_MAX;
@@ -148,6 +174,70 @@ static bool takes_one_each(struct habit *habit)
 	count_wakes(habit, &walk, &turn); /* it has yet to run */
 	return turn.woken == 0 && habit->merged > 0 && habit->singles >= SINGLE_MIN &&
 		habit->most / 2 < habit->least;
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------- */
+
+/* Whether the handle began a task in a turn that isn't an object. */
+static bool began_any(const struct habit *habit, const struct turn *turn)
+{
+	const struct thrum__model *model = habit->model;
+
+	for (uint32_t task = thrum__analyse_next_task(model,
+		     thrum__analyse_task_from(model, turn->start));
+		task < model->tasks.count && THRUM__TASK(model, task, created) <= turn->end;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (THRUM__TASK(model, task, creator) == habit->handle &&
+			!thrum__analyse_task_is_object(model, task))
+			return true;
+	return false;
+}
+
+/* Looks at all turns of the handle. Returns whether each one for one wake-up signalled the same object, and
+ * the last one came for several and did nothing for others. Sets *on to the object. */
+static bool leaves_answer(struct habit *habit, uint32_t *on)
+{
+	struct walk walk = {0, 0, thrum__analyse_next_task(habit->model, 0), THRUM__NONE, false};
+	struct turn turn;
+
+	*on = THRUM__NONE;
+	while (next_turn(habit, &walk, &turn)) {
+		if (turn.woken == 0 || habit->last.woken > 1 ||
+			(habit->last.woken == 1 &&
+				(walk.given == THRUM__NONE ||
+					(*on != THRUM__NONE && walk.given != *on))))
+			return false;
+		*on = walk.given; /* by the turn before */
+		walk.given = THRUM__NONE;
+		walk.is_other = false;
+		habit->singles += turn.woken == 1;
+		habit->last = turn;
+		habit->end = turn.end;
+	}
+	turn = (struct turn){INT64_MAX, INT64_MAX, 0, THRUM__NONE, THRUM__NONE};
+	count_wakes(habit, &walk, &turn);
+	return turn.woken == 0 && habit->last.woken > 1 && habit->singles >= ANSWERS_MIN &&
+		walk.given == THRUM__NONE && !walk.is_other && !began_any(habit, &habit->last);
+}
+
+/* Whether a thread has told the handle's loop something since it was answered last, before the last turn. */
+static bool has_asked(const struct habit *habit, uint32_t task, uint32_t on)
+{
+	const struct thrum__model *model = habit->model;
+	uint32_t lane = thrum__why_last_lane(model, habit->handle);
+
+	THRUM__EDGES_FROM (model, task, edge, ASKED_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (kind == THRUM__EDGE_READ && to == on)
+			return false;
+		if ((kind == THRUM__EDGE_LINK || kind == THRUM__EDGE_READY) &&
+			THRUM__EDGE(model, edge, time) < habit->last.start &&
+			thrum__why_last_lane(model, to) == lane)
+			return true;
+	}
+	return false;
 }
 
 /* ---- The waits --------------------------------------------------------------------------------- */
@@ -235,6 +325,46 @@ static void tell(const struct habit *habit, struct thrum__findings *findings)
 			explain(habit, &findings->findings[i]);
 }
 
+/* Tells of a thread that waits for the answer that the last turn left out. */
+static void tell_answer(const struct habit *habit, uint32_t on, struct thrum__findings *findings)
+{
+	const struct thrum__model *model = habit->model;
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+
+	THRUM__EACH_LANE (model, lane) {
+		uint32_t task = thrum__why_thread_of(model, lane);
+		struct thrum__finding *finding = findings->findings;
+
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			thrum__analyse_waits_of(model, task, waits) != 1 || waits[0].on != on ||
+			!has_asked(habit, task, on))
+			continue;
+		*finding = (struct thrum__finding){
+			.class = THRUM__FINDING_NEVER_RESOLVED,
+			.certainty = THRUM__POSSIBLE,
+			.task = task,
+			.until = model->end,
+		};
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_MERGED, habit->handle,
+					    habit->last.by, habit->last.start, THRUM__NONE),
+			habit->last.woken);
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, on, waits[0].since,
+			waits[0].edge);
+		findings->count = 1;
+		return;
+	}
+}
+
+/* Looks for an answer that a handle leaves out. */
+static void find_answer(struct habit *habit, struct thrum__findings *findings)
+{
+	uint32_t on;
+
+	if (leaves_answer(habit, &on) && habit->model->end - habit->end >= THRUM__SOON_OUTSIDE &&
+		only_ticks(habit->model, habit->end))
+		tell_answer(habit, on, findings);
+}
+
 void thrum__why_add_one_each(const struct thrum__model *model, struct thrum__findings *findings)
 {
 	uint32_t count = 0;
@@ -256,5 +386,8 @@ void thrum__why_add_one_each(const struct thrum__model *model, struct thrum__fin
 			tell(&habit, findings);
 			return;
 		}
+		habit = (struct habit){.model = model, .handle = task, .task = THRUM__NONE};
+		if (findings->count == 0)
+			find_answer(&habit, findings);
 	}
 }
