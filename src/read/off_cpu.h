@@ -29,6 +29,9 @@ enum thrum__off_cpu_waker {
 	THRUM__OFF_CPU_BY_PROGRAM, /* a program that isn't recorded */
 };
 
+/* The lane in whose handles `thrum record` tells the system calls in which threads hung. */
+#define THRUM__CALLS_LANE "system calls"
+
 /* Returns an event's text. */
 const char *thrum__read_off_cpu_text(enum thrum__off_cpu_state, enum thrum__off_cpu_waker);
 /* Returns the state that such a text tells; BLOCKED for any other text. */

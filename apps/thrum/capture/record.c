@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/calls.h"
 #include "capture/pattern.h"
 #include "capture/preload.h"
 #include "capture/program.h"
@@ -198,6 +199,7 @@ static int wait_for(const struct recorded *recorded, const struct signals *signa
 			if (errno == EAGAIN) {
 				recorded_note_alive(recorded);
 				recorded_note_dead(recorded);
+				calls_look(recorded);
 			}
 			continue;
 		}

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "adapt/forks.h"
+#include "capture/calls.h"
 #include "capture/pattern.h"
 #include "capture/scheduled.h"
 #include "capture/segments.h"
@@ -241,6 +242,8 @@ static bool report_file(const struct recorded *recorded, const char *path)
 	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
+	if (strcmp(input.info->state, "recording") != 0)
+		calls_write(path);
 	if (recorded->scheduled && strcmp(input.info->state, "recording") != 0 &&
 		scheduled_write(recorded->scheduled, path, &error) < 0)
 		input_failed(path, &error);

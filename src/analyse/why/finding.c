@@ -392,6 +392,7 @@ static int (*const steps[])(struct thrum__search *) = {
 	thrum__why_find_full_pools,
 	thrum__why_find_contended,
 	thrum__why_find_leaks,
+	thrum__why_find_inside,
 	compare_with_peers,
 	sort_findings,
 	add_losses,

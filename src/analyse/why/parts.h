@@ -445,6 +445,9 @@ THRUM__MUST_USE int thrum__why_find_unwoken(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unserved_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_unclosed(struct thrum__search *);
+/* Adds the system calls in which threads hang to the findings about them. Always returns 0. O(tasks) if
+ * such calls are known. */
+THRUM__MUST_USE int thrum__why_find_inside(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 /* The same of threads that all wait in one place for jobs that only they could do (own_jobs.c). Always
  * returns 0. O(lanes). */

@@ -179,4 +179,24 @@ void thrum__source_switches_join(struct thrum__source_switches *,
 int thrum__source_switches_write(const struct thrum__source_switches *, const char *file,
 	struct thrum_error_info *);
 
+/* ---- System calls -------------------------------------------------------------------------- */
+
+/* A thread that was in one system call, and used no processor, as long as somebody looked at it. */
+struct thrum__source_call {
+	uint32_t process, tid;
+	uint64_t start;    /* of the process: see thrum__source_process_lives */
+	uint64_t from, to; /* the first and the last look; ns of CLOCK_MONOTONIC */
+	char name[200];    /* as "flock(4) on x.lock" */
+};
+
+/*
+ * Adds a lane to a recording that nobody writes to any more. In it each call is a handle, which the task
+ * makes that ran in the thread, right after the thread's last event. Leaves out the calls of other
+ * processes, of threads that recorded something since, and of those whose lane is suspended: there the
+ * program itself tells why. Returns 0 or a negative enum thrum_error. O(the recording's bytes), or O(count)
+ * if none is of its process.
+ */
+int thrum__source_calls_write(const struct thrum__source_call *, size_t count, const char *file,
+	struct thrum_error_info *);
+
 #endif

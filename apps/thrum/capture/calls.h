@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: ISC */
+/* The system calls in which threads of the recorded processes hang. */
+#ifndef CAPTURE_CALLS_H
+#define CAPTURE_CALLS_H
+
+#include "capture/recorded.h"
+
+/* Looks at some threads, the next ones each time; while the program lives. */
+void calls_look(const struct recorded *);
+/* Adds to a recording that has ended what is known of its threads. */
+void calls_write(const char *path);
+
+#endif
