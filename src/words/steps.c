@@ -51,6 +51,7 @@ enum step_text {
 	LAST_OF_SOME,
 	RAN_LAST,
 	OPEN_CHILD,
+	MAY_COMPUTE,
 	STEP_TEXTS,
 };
 
@@ -244,6 +245,8 @@ static const struct thrum__step_text texts[STEP_TEXTS] = {
 		NULL},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
+	[MAY_COMPUTE] = {"Gives no sign for $s", "it may compute; but “$o” needs it",
+		"$t gives no sign; it may compute, though $o needs it."},
 	[THRUM__STEP_READS_NO_MORE] = {"Reads no more", "though “$o” is for it", NULL},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
@@ -319,6 +322,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 						     : kind;
 	case THRUM__STEP_FAILS_AGAIN: return finding->steps[i].more > 0 ? RETRIED : kind;
 	case THRUM__STEP_TAKES_LOCK: return finding->steps[i].more > 0 ? TAKES_SILENTLY : kind;
+	case THRUM__STEP_SILENT: return finding->steps[i].more > 0 ? MAY_COMPUTE : kind;
 	case THRUM__STEP_SERVES: return finding->steps[i].more > 0 ? SERVES_TOO : kind;
 	case THRUM__STEP_TOOK: return finding->steps[i].more > 0 ? TOOK_KEPT : kind;
 	case THRUM__STEP_MISSES_ROUND: return finding->steps[i].more > 0 ? NEVER_SERVES : kind;

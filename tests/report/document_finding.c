@@ -143,6 +143,7 @@ static const struct {
 	{THRUM__STEP_MAY_SIGNAL, 0, 0,
 		"[a] may be to signal [b], but waits itself, as all others do."},
 	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},
+	{THRUM__STEP_SILENT, 1, 0, "[a] gives no sign; it may compute, though [b] needs it."},
 	{THRUM__STEP_SERVES, 0, 0, "Only [a] serves [b]; it did so last 90 ms before the end."},
 	{THRUM__STEP_RUNS_MEANWHILE, 0, 0,
 		"[a] runs 0 times since [b] is due; its loop never comes to that."},

@@ -271,8 +271,9 @@ uint32_t thrum__why_sibling_ender(struct thrum__search *, uint32_t task, uint32_
 
 /* ---- Servers (served.c) -------------------------------------------------------------------- */
 
-/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */
-void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *, uint32_t task,
+/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. A thread
+ * that waits for nothing may compute: step->more is 1. */
+void thrum__why_add_silent(struct thrum__finding *, const struct thrum__search *, uint32_t task,
 	uint32_t other, int64_t since);
 
 /* If the path's leaf is a condition for which the program's first thread waits, and nothing but timers goes

@@ -14,13 +14,17 @@ static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
 		: last;
 }
 
-void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__model *model,
+void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t task, uint32_t other, int64_t since)
 {
+	const struct thrum__model *model = search->model;
 	int64_t last = last_act_of(model, task);
 
 	if (last < thrum__why_middle(model, since) && *thrum__model_task_name(model, task, NULL))
-		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other,
+					    last, THRUM__NONE),
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+				thrum__why_is_busy(search, task));
 }
 
 /* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
@@ -337,7 +341,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	/* Where nothing happens any more, the one of several that served it last. */
 	if (able == 1 ||
 		(able > 1 && (search->is_dead || thrum__why_is_at_standstill(search, last))))
-		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
+		thrum__why_add_silent(finding, search, servers.task[first], path->leaf,
 			last->wait.since);
 	else if (able == 0)
 		add_unable(finding, search, path, &servers);

@@ -89,6 +89,10 @@ bool thrum__why_is_untouched(const struct thrum__model *, uint32_t object);
  * for a pipe into which a signal's handler may write. */
 bool thrum__why_is_open_wait(const struct thrum__model *, uint32_t suspension);
 
+/* Whether a thread of another sort than the path's last waiter asks the same server by a socket, and may go
+ * on: what it tells may be what the server waits for. */
+bool thrum__why_has_other_clients(const struct thrum__search *, const struct thrum__why_path *);
+
 /* ---- Those that come when it is time (makers.c) --------------------------------------------- */
 
 /* Whether a task that rests until a time still to come may serve the path's leaf then, a stream or mailbox,

@@ -186,6 +186,52 @@ static bool is_deserted(const struct thrum__search *search, const struct thrum__
 	return false;
 }
 
+/* The latest message to a server from a thread of another sort than the waiter that may go on; or NONE. The
+ * server may wait for one before it answers, as one of a queue does. */
+static uint32_t last_told(const struct thrum__search *search, uint32_t thread, uint32_t server,
+	const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, thread);
+	uint32_t lane = thrum__why_last_lane(model, server);
+
+	if (!link || thread == link->task || thread == server || lane == THRUM__NONE ||
+		!THRUM__BEGINS_WITH(model, link->wait.on, "socket ") ||
+		(waits.count > 0 && thrum__analyse_task_is_object(model, waits.waits[0].on)) ||
+		thrum__why_are_named_alike(model, link->task, thread))
+		return THRUM__NONE;
+	return thrum__why_message_from(model, lane, THRUM__TASK(model, thread, edge_out), false);
+}
+
+/* Whether such a thread has told the server nothing since the wait began. */
+static bool may_feed(const struct thrum__search *search, uint32_t thread, uint32_t server,
+	const struct thrum__why_link *link)
+{
+	uint32_t told = last_told(search, thread, server, link);
+
+	return told != THRUM__NONE && THRUM__EDGE(search->model, told, time) < link->wait.since;
+}
+
+bool thrum__why_has_other_clients(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t server = thrum__why_actor(model,
+		thrum__why_edge_to(model, path->leaf, THRUM__EDGE_SIGNAL));
+
+	if (server == THRUM__NONE)
+		return false;
+	THRUM__EACH_LANE (model, lane) {
+		uint32_t thread = thrum__why_thread_of(model, lane);
+
+		if (thrum__analyse_task_is_pending(model, thread) &&
+			last_told(search, thread, server, last) != THRUM__NONE)
+			return true;
+	}
+	return false;
+}
+
 /* Whether a thread may signal an object next: it waits for the outside, and began some that signalled it; or
  * the one that signalled it last has started that thread since. Or nobody signalled the object so far, and
  * nothing came to the thread from the outside, it computes, it is its turn, or it has signalled none so far
@@ -229,6 +275,7 @@ static bool has_new_thread(struct thrum__search *search, uint32_t object, bool i
 				     THRUM__REASON_BLOCKED_OUTSIDE) &&
 					!has_heard(model, lane)
 			   : makes_servers(model, object, thread) ||
+					may_feed(search, thread, server, last) ||
 					(THRUM__TASK(model, thread, creator) == server &&
 						THRUM__TASK(model, thread, created) >=
 							THRUM__EDGE(model, signal, time)))

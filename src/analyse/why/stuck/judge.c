@@ -277,7 +277,8 @@ static bool may_take_long(const struct thrum__search *search, const struct thrum
 {
 	return is_up_to_others(search->model, path->leaf) ||
 		thrum__why_is_unused_pipe(search->model, path) || is_kept_meanwhile(search, path) ||
-		is_served_by_busy(search, path) || may_begin(search->model, path->leaf);
+		is_served_by_busy(search, path) || thrum__why_has_other_clients(search, path) ||
+		may_begin(search->model, path->leaf);
 }
 
 /* Whether it is the flag of an open file that another process changed: whoever reads may still do so. */

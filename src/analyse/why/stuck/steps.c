@@ -162,7 +162,7 @@ static bool add_unanswered(struct thrum__finding *finding, struct thrum__search 
 		(void)thrum__why_add_steady_ender(finding, search, path);
 	add_pending(finding, search, path->leaf, thrum__why_path_last(path));
 	if (path->handle != THRUM__NONE)
-		thrum__why_add_silent(finding, model, path->handle, path->leaf,
+		thrum__why_add_silent(finding, search, path->handle, path->leaf,
 			THRUM__TASK(model, path->leaf, created));
 	return true;
 }
