@@ -211,11 +211,49 @@ static bool rests(const struct thrum__model *model, uint32_t task)
 		thrum__analyse_task_is_pending(model, THRUM__EDGE(model, edge, to));
 }
 
-uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32_t number,
+/* Whether the task's latest wait is for room in a connection. */
+static bool wants_room(const struct thrum__model *model, uint32_t task)
+{
+	struct thrum__awaited a;
+
+	if (!rests(model, task))
+		return false;
+	task = THRUM__EDGE(model, thrum__model_last_edge(model, task), to);
+	for (uint32_t i = THRUM__NONE;
+		(i = thrum__model_next_awaited(model, task, i)) != THRUM__NONE;)
+		if (thrum__model_room(model, i, &a))
+			return true;
+	return false;
+}
+
+/* A task wants room in a connection. Only the task makes any that ever read there. It rests, as it waits for
+ * room in a connection itself. */
+static uint32_t find_room(const struct thrum__model *model, uint32_t number,
 	struct thrum__analyse_wait *wait)
 {
 	struct thrum__awaited a;
 
+	if (!thrum__model_room(model, number, &a) ||
+		!thrum__analyse_task_is_pending(model, a.waiter) ||
+		!thrum__analyse_task_is_pending(model, a.server) || !wants_room(model, a.server))
+		return THRUM__NONE;
+	*wait = (struct thrum__analyse_wait){.on = a.server,
+		.next = a.server,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, a.waiter, created),
+		.is_link = true,
+		.is_room = true};
+	return a.waiter;
+}
+
+uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32_t number,
+	struct thrum__analyse_wait *wait)
+{
+	struct thrum__awaited a;
+	uint32_t sends = find_room(model, number, wait);
+
+	if (sends != THRUM__NONE)
+		return sends;
 	/* A loop may do anything meanwhile. A thread that waits for more over the same connection has
 	 * left the answer to others. */
 	if (!thrum__model_awaited(model, number, &a) ||

@@ -40,6 +40,7 @@ struct thrum__analyse_wait {
 	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
 	bool is_link;  /* the task waits for an answer over a link */
 	bool is_child; /* the same, but it stands for a child, and waits for the child's only thread */
+	bool is_room;  /* the same, but for room in a connection, which only one task ever reads */
 	bool is_stale; /* the task began to run again since, so it may have given up this wait */
 };
 

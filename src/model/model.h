@@ -427,8 +427,12 @@ struct thrum__awaited {
  * forgotten. */
 bool thrum__model_awaited(const struct thrum__model *, uint32_t number, struct thrum__awaited *);
 
-/* Returns the least key behind `number`, from 0 if that is NONE, for whose next message a task waits; or
- * NONE. O(1), for a task that waits for few. */
+/* The same for a key whose sender waits for room to send more: the server is the only task that ever received
+ * by it, and waits the one that stands for room in the other direction, or NONE. */
+bool thrum__model_room(const struct thrum__model *, uint32_t number, struct thrum__awaited *);
+
+/* Returns the least key behind `number`, from 0 if that is NONE, for whose next message a task waits, or
+ * for room; or NONE. O(1), for a task that waits for few. */
 uint32_t thrum__model_next_awaited(const struct thrum__model *, uint32_t task, uint32_t number);
 
 /*

@@ -237,6 +237,8 @@ struct thrum__model_links {
 		uint32_t lane;         /* and in which lane */
 		uint32_t rests;        /* of the sender's lane, when it sent */
 		bool is_of_connection; /* it has message after message */
+		bool wants_room;       /* the awaiting one is the sender, which waits for room */
+		bool is_shared;        /* several tasks received it */
 	} * all;
 	uint32_t room;
 	/* The numbers of those that a task waits for, by the hash of the task: the first number + 1. */

@@ -212,29 +212,6 @@ static struct thrum__link *link_of(struct thrum__model_input *s, const char *tex
 	return &links->all[key];
 }
 
-void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
-{
-	struct thrum__link *link = link_of(s, s->event->text, s->event->text_size);
-
-	if (!link || task == THRUM__NONE)
-		return;
-	await_no_more(s->model->links, (uint32_t)(link - s->model->links->all));
-	link->sender = task + 1;
-	link->sent = s->time;
-	link->rests = s->lane->rests;
-	if (link->taker != 0 && link->taken != THRUM__OPEN)
-		link->before = link->taken;
-	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
-	/* The receiver of those before receives this one, too. */
-	if (link->receiver != 0 || !link->is_of_connection)
-		link->taker = link->receiver;
-	/* Two lanes' clocks differ a little: the receive event may come first. */
-	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
-		add_message(s, link, task, link->receiver - 1);
-	link->receiver = 0;
-	note_first(s, link);
-}
-
 uint32_t thrum__model_last_edge(const struct thrum__model *m, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(m, task, edge_out);
@@ -248,8 +225,9 @@ uint32_t thrum__model_last_edge(const struct thrum__model *m, uint32_t task)
 	return edge;
 }
 
-/* The task waits for the next message of a connection, by its latest wait. */
-static void await_message(struct thrum__model_input *s, uint32_t number, uint32_t task)
+/* The task waits for the next message of a connection, by its latest wait; or for room to send more. */
+static void await_message(struct thrum__model_input *s, uint32_t number, uint32_t task,
+	bool wants_room)
 {
 	const struct thrum_event *e = s->event;
 	struct thrum__model *m = s->model;
@@ -273,8 +251,36 @@ static void await_message(struct thrum__model_input *s, uint32_t number, uint32_
 	}
 	await_no_more(links, number);
 	links->all[number].awaiting = THRUM__EDGE(m, wait, to) + 1;
+	links->all[number].wants_room = wants_room;
 	put_into_cell(links, number);
 	m->has_connections = true;
+}
+
+void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
+{
+	struct thrum__link *link = link_of(s, s->event->text, s->event->text_size);
+
+	if (!link || task == THRUM__NONE)
+		return;
+	if (link->is_of_connection && s->lane->suspended != THRUM__NONE) {
+		await_message(s, (uint32_t)(link - s->model->links->all), task, true);
+		return;
+	}
+	await_no_more(s->model->links, (uint32_t)(link - s->model->links->all));
+	link->sender = task + 1;
+	link->sent = s->time;
+	link->rests = s->lane->rests;
+	if (link->taker != 0 && link->taken != THRUM__OPEN)
+		link->before = link->taken;
+	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
+	/* The receiver of those before receives this one, too. */
+	if (link->receiver != 0 || !link->is_of_connection)
+		link->taker = link->receiver;
+	/* Two lanes' clocks differ a little: the receive event may come first. */
+	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
+		add_message(s, link, task, link->receiver - 1);
+	link->receiver = 0;
+	note_first(s, link);
 }
 
 /* The task has received over a connection; or waits for the next message, if its thread rests. */
@@ -284,7 +290,7 @@ static void receive_over(struct thrum__model_input *s, uint32_t number, uint32_t
 	struct thrum__link *link;
 
 	if (rests)
-		await_message(s, number, task);
+		await_message(s, number, task, false);
 	link = &s->model->links->all[number];
 	is_new = link->sender != 0 && link->taken == THRUM__OPEN;
 	if (rests && !is_new) {
@@ -296,6 +302,7 @@ static void receive_over(struct thrum__model_input *s, uint32_t number, uint32_t
 		add_message(s, link, link->sender - 1, task);
 	/* Else it is the rest of a message, unless nobody recorded who sends. */
 	if (is_new || link->sender == 0 || link->taker != task + 1) {
+		link->is_shared |= link->taker != 0 && link->taker != task + 1;
 		link->taken = s->time;
 		link->taker = task + 1;
 	}
@@ -392,10 +399,25 @@ bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
 	const struct thrum__link *twin = link->twin ? &m->links->all[link->twin - 1] : NULL;
 
 	/* An answer that has come since may be the whole one. */
-	if (!twin || link->awaiting == 0 || twin->taker == 0 || link->sent > twin->taken)
+	if (!twin || link->awaiting == 0 || link->wants_room || twin->taker == 0 ||
+		link->sent > twin->taken)
 		return false;
 	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->awaiting - 1,
 		twin->taken};
+	return true;
+}
+
+bool thrum__model_room(const struct thrum__model *m, uint32_t number,
+	struct thrum__awaited *awaited)
+{
+	const struct thrum__link *link = &m->links->all[number];
+	const struct thrum__link *twin = link->twin ? &m->links->all[link->twin - 1] : NULL;
+
+	if (!twin || link->awaiting == 0 || !link->wants_room || link->taker == 0 ||
+		link->is_shared)
+		return false;
+	*awaited = (struct thrum__awaited){link->awaiting - 1, link->taker - 1,
+		twin->wants_room ? twin->awaiting - 1 : THRUM__NONE, link->sent};
 	return true;
 }
 

@@ -64,9 +64,14 @@ bool thrum__adapt_begin_write(struct wait *blocked, const void *caller, int fd, 
 {
 	struct held_signals none = {.are_held = false};
 
-	return !begin_pipe(blocked, caller, fd, side) &&
-		thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side,
-			signals ? signals : &none, caller);
+	if (begin_pipe(blocked, caller, fd, side))
+		return false;
+	if (thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side,
+		    signals ? signals : &none, caller))
+		return true;
+	if (is_socket(fd))
+		thrum__adapt_socket_wants_room(fd);
+	return false;
 }
 
 void thrum__adapt_begin_connect(struct wait *blocked, const void *caller,

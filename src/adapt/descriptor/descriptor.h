@@ -273,6 +273,9 @@ extern struct thrum__adapt_talk {
 } thrum__adapt_talk;
 /* The running task is about to send by the descriptor. */
 void thrum__adapt_socket_send(int fd);
+/* Its lane is suspended, as it waits for room to send more. Nothing is recorded if a handler or a time limit
+ * may end that. Keeps errno. */
+void thrum__adapt_socket_wants_room(int fd);
 /* It has received; or, while its lane is suspended, it waits for what comes next. */
 void thrum__adapt_socket_receive(int fd);
 /* Whether both ends are on this machine, as far as is known. */

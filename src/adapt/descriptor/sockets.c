@@ -398,6 +398,22 @@ void thrum__adapt_socket_send(int fd)
 	thrum_link_send(&key, sizeof key);
 }
 
+void thrum__adapt_socket_wants_room(int fd)
+{
+	struct thrum__connection_key key;
+	uint64_t number = thrum__adapt_socket_is_here(fd) ? number_of(fd) : 0;
+	int error = errno;
+
+	/* One that ends by itself, or by a handler, goes on without room. */
+	if (number && !thrum__adapt_may_interrupt() &&
+		thrum__adapt_socket_limit(fd, true) == ENDLESS &&
+		atomic_load_explicit(&connections[fd], memory_order_relaxed) != BY_ADDRESS) {
+		thrum__adapt_socket_key(number, false, &key);
+		thrum_link_send(&key, sizeof key);
+	}
+	errno = error;
+}
+
 void thrum__adapt_socket_receive(int fd)
 {
 	struct thrum__connection_key key;

@@ -123,6 +123,10 @@ int thrum__slow_answer_make(const struct thrum__model *model,
 	}
 	life = thrum__slow_lives_at(&answer->lives, percent);
 	thrum__slow_lives_keep_alike(model, &answer->lives, life->item);
+	if (thrum__slow_lives_pace(model, answer->paths.heads, &answer->lives) < 0) {
+		thrum__slow_answer_free(answer);
+		return -THRUM_E_MEMORY;
+	}
 	life = thrum__slow_lives_at(&answer->lives, percent);
 	answer->task = life->item;
 	answer->rank = (uint32_t)(life - answer->lives.items) + 1;
@@ -134,6 +138,8 @@ int thrum__slow_answer_make(const struct thrum__model *model,
 
 static int make_rest(struct thrum__slow_answer *answer)
 {
+	if (thrum__slow_lives_pace(answer->model, answer->paths.heads, &answer->lives) < 0)
+		return -THRUM_E_MEMORY;
 	choose_life(answer);
 	return make_paths(answer);
 }

@@ -6,6 +6,7 @@
  *	answer.c  finds a slow task and a usual one and compares them; its face is answer.h
  *	places.c  the same of the waits that begin in a function
  *	slow.c    tasks by how long they took; the comparison of two paths
+ *	paced.c   lives of tasks that come at a pace
  *	path.c    the critical path of a task, part by part
  *	pieces.c  what of it is still to be walked
  *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
@@ -53,6 +54,11 @@ void thrum__slow_lives_free(struct thrum__lives *);
 /* Keeps the tasks whose name has the same pattern (analyse/label.h) as that of `task`. */
 void thrum__slow_lives_keep_alike(const struct thrum__model *, struct thrum__lives *,
 	uint32_t task);
+
+/* If each task first waited for a timer by which they come at a pace, lets `heads` and the lives begin behind
+ * that wait. Returns 0 or -THRUM_E_MEMORY. O(n log n) of the lives. */
+THRUM__MUST_USE int thrum__slow_lives_pace(const struct thrum__model *, uint32_t *heads,
+	struct thrum__lives *);
 
 /* The task at a percentile of the lives, by the nearest rank. There must be at least one task. */
 const struct thrum__base_sort_item *thrum__slow_lives_at(const struct thrum__lives *,

@@ -108,7 +108,8 @@ static bool is_of_child(const struct thrum__why_net *net, uint32_t task)
 static bool is_sole_link(const struct thrum__why_net *net, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
-	return wait->is_child || (wait->edge == THRUM__NONE && is_of_child(net, task));
+	return wait->is_child || wait->is_room ||
+		(wait->edge == THRUM__NONE && is_of_child(net, task));
 }
 
 static void fill_task(struct thrum__why_net *net, struct thrum__why_node *node)
