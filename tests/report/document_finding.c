@@ -143,7 +143,6 @@ static const struct {
 	{THRUM__STEP_MAY_SIGNAL, 0, 0,
 		"[a] may be to signal [b], but waits itself, as all others do."},
 	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},
-	{THRUM__STEP_SILENT, 1, 0, "[a] gives no sign; it may compute, though [b] needs it."},
 	{THRUM__STEP_SERVES, 0, 0, "Only [a] serves [b]; it did so last 90 ms before the end."},
 	{THRUM__STEP_RUNS_MEANWHILE, 0, 0,
 		"[a] runs 0 times since [b] is due; its loop never comes to that."},
@@ -273,6 +272,8 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].other = story_task(t.model, 3);
 	t.finding.steps[1].more = 1;
 	expect_step(&t, "[promise 4] serves [b], as others do, and all of them wait.");
+	t.finding.steps[1].kind = THRUM__STEP_SILENT;
+	expect_step(&t, "[promise 4] gives no sign; it may compute, though [b] needs it.");
 	t.finding.steps[1].kind = THRUM__STEP_MISSES_ROUND;
 	expect_step(&t, "[promise 4] doesn't serve [b] meanwhile; its like do so again and again.");
 	/* It took from the object. */

@@ -269,10 +269,17 @@ uint32_t thrum__why_untaken(struct thrum__search *, int64_t since);
  * O(tasks before). */
 uint32_t thrum__why_sibling_ender(struct thrum__search *, uint32_t task, uint32_t *usual);
 
+/* ---- Callbacks that broke their own chain (unarmed.c) ------------------------------------------ */
+
+/* Whether a single callback serves, each of its runs set one timer that led to its next run, or gave
+ * something to others, and its last run did neither, long ago. Sets *step to tell so. Bounded. */
+bool thrum__why_unarmed(const struct thrum__search *, const struct thrum__why_servers *,
+	struct thrum__step *step);
+
 /* ---- Servers (served.c) -------------------------------------------------------------------- */
 
-/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. A thread
- * that waits for nothing may compute: step->more is 1. */
+/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. One that
+ * waits for nothing may compute: step->more is 1. */
 void thrum__why_add_silent(struct thrum__finding *, const struct thrum__search *, uint32_t task,
 	uint32_t other, int64_t since);
 

@@ -352,6 +352,19 @@ static bool is_late_party(const struct thrum__search *search, struct thrum__why_
 	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
 }
 
+/* Whether the callback that serves the leaf set no timer in its last run. */
+static bool is_unarmed(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+	struct thrum__step step;
+
+	if (!last)
+		return false;
+	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
+	return thrum__why_unarmed(search, &servers, &step);
+}
+
 /* Whether a thread waits for events of the outside or of a timer, as its recorder says. */
 static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 {
@@ -390,7 +403,8 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 			thrum__why_may_be_passed(search, path) ||
 			thrum__why_is_limited(search, path) ||
 			(thrum__why_may_be_served(search, path) &&
-				!thrum__why_is_at_standstill(search, last));
+				!thrum__why_is_at_standstill(search, last) &&
+				!is_unarmed(search, path));
 	if (is_half_forgotten(model, leaf))
 		return true;
 	if (is_idle_handle(search, path))

@@ -627,13 +627,14 @@ static struct thrum__finding *finding_about(const struct thrum__search *search,
 }
 
 /* The signal that was lost before a wait of the path. None was where those that served the leaf came again
- * and again, until one of them failed, nor where a queue lacks room: nobody waited for that before; nor where
- * the next signal has only to get its turn. */
+ * and again, until one of them failed or set no timer, nor where a queue lacks room: nobody waited for that
+ * before; nor where the next signal has only to get its turn. */
 static struct thrum__why_missed find_missed(struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
 	struct thrum__why_servers servers;
+	struct thrum__step step;
 
 	if (missed.signal == THRUM__NONE || path->circle != THRUM__NONE)
 		return missed;
@@ -641,6 +642,7 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 		&servers);
 	if (thrum__why_have_ceased(search, path, &servers) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
+		thrum__why_unarmed(search, &servers, &step) ||
 		thrum__why_lacks_room(search, path, &servers))
 		missed.signal = THRUM__NONE;
 	return missed;

@@ -4,6 +4,7 @@
 
 #define AGAIN 3        /* waits for the same object that show a worker which takes job after job */
 #define LOOK_BACK 1024 /* edges of a lock that are searched, from the latest back */
+#define SIGNALS_MIN 3  /* signals that show for what an object is */
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 
@@ -70,6 +71,20 @@ static bool serves_itself(const struct thrum__search *search, uint32_t object,
 		thrum__why_able_servers(search, object, servers, &first) == 0;
 }
 
+/* Whether an object was signalled again and again, and no wait for it has ever ended: so those who wait take
+ * no jobs there. */
+static bool was_never_awaited(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), signals = 0;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, LOOK_BACK) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return false;
+		signals += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
+	}
+	return edge == THRUM__NONE && signals >= SIGNALS_MIN;
+}
+
 int thrum__why_object_evidence(struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -77,6 +92,7 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 	struct thrum__why_servers servers;
 	struct thrum__why_unreplied unreplied;
 	struct thrum__why_wake wake;
+	struct thrum__step step;
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
@@ -91,7 +107,8 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 		if (search->is_dead)
 			return THRUM__EVIDENCE_STRONG;
 		/* Others do nothing for them but look how things stand. */
-		if (servers.pending > 1 && !thrum__why_is_idle_worker(search, path) &&
+		if ((servers.pending > 1 || was_never_awaited(model, path->leaf)) &&
+			!thrum__why_is_idle_worker(search, path) &&
 			thrum__why_all_look(search, last->task, last->wait.since))
 			return THRUM__EVIDENCE_WEAK;
 	}
@@ -102,6 +119,7 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 		thrum__why_is_at_standstill(search, last) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_add_own_queue(NULL, search, path) ||
+		thrum__why_unarmed(search, &servers, &step) ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||
 		thrum__why_no_pair_reply(search, last, &unreplied))
