@@ -29,7 +29,7 @@ static void tell(enum way way)
 	story_begin();
 	story_tell(
 		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n0 @1 create - 2 thread\n"
-		"0 @1 label 2 \"viewer\n0 @1 switch 2\n0 create 1 3 handle\n0 label 3 \"on_reply\n"
+		"0 @1 label 2 \"reader\n0 @1 switch 2\n0 create 1 3 handle\n0 label 3 \"on_reply\n"
 		"0 create 1 4 timer\n0 label 4 \"ask\n0 create 1 5 handle\n0 label 5 \"on_other\n"
 		"0 create 1 6 timer\n0 label 6 \"ask too\n0 @1 create 2 10 condition\n"
 		"0 @1 label 10 \"fresh\n");

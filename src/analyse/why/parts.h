@@ -550,7 +550,7 @@ bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const ch
 		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
- * by its name: accept, read and so on. */
+ * by its name: accept, read and so on. No thread is one, whatever its name. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
 #endif

@@ -62,8 +62,9 @@ bool thrum__why_ends_by_itself(const struct thrum__model *model, uint32_t task)
 
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
-	return THRUM__BEGINS_WITH(model, task, "accept", "listen", "read", "recv", "poll", "epoll",
-		"signal", "idle", "next event");
+	return THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD &&
+		THRUM__BEGINS_WITH(model, task, "accept", "listen", "read", "recv", "poll", "epoll",
+			"signal", "idle", "next event");
 }
 
 bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
