@@ -53,6 +53,9 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 	if (waits.count == 0)
 		return thrum__why_is_open_wait(model, row) ||
 			thrum__why_rests_for(model, row, THRUM__REASON_WORK);
+	/* What it waits for may wait for one of the program. */
+	if (thrum__analyse_graph_waits(&search->graph, waits.waits[0].on).count > 0)
+		return false;
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
