@@ -118,8 +118,10 @@ static void be_interrupted(void)
 	if (pipe(ends) != 0 || pipe(full) != 0 || sigaction(SIGUSR1, &ending, NULL) != 0)
 		return;
 	child = fork();
-	for (; child == 0; usleep(80000))
+	while (child == 0) {
 		kill(getppid(), SIGUSR1);
+		usleep(80000);
+	}
 	for (int i = 0; i < 3; i++)
 		tell("read", read(ends[0], block, 1));
 	printf("write %zd\n", write(full[1], block, sizeof block));
