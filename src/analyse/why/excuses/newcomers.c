@@ -53,7 +53,7 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 	if (waits.count == 0)
 		return thrum__why_is_open_wait(model, row) ||
 			thrum__why_rests_for(model, row, THRUM__REASON_WORK);
-	/* What it waits for may wait for one of the program. */
+	/* It may wait for one that waits for the program itself. */
 	if (thrum__analyse_graph_waits(&search->graph, waits.waits[0].on).count > 0)
 		return false;
 	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
