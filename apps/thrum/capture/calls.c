@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "adapt/forks.h"
+#include "port/port.h"
 #include "source/switches/switches.h"
 
 #define LOOKS_MAX 64  /* threads that are looked at in one round */
@@ -69,20 +70,6 @@ static bool read_of_thread(pid_t process, pid_t tid, const char *name, char *to,
 	close(fd);
 	to[got > 0 ? got : 0] = '\0';
 	return got > 0;
-}
-
-/* When a process started: field 22 of /proc/PID/stat, behind the name; 0: unknown. */
-static uint64_t start_of(pid_t process)
-{
-	char line[1024];
-	const char *at;
-
-	if (!read_of_thread(process, process, "stat", line, sizeof(line)))
-		return 0;
-	at = strrchr(line, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 /* Reads the call of a thread that is blocked in one of the table. */
@@ -177,7 +164,7 @@ static void look_at(pid_t process, pid_t tid)
 	}
 	thread.call = (struct thrum__source_call){.process = (uint32_t)process,
 		.tid = (uint32_t)tid,
-		.start = start_of(process),
+		.start = thrum__port_process_start((uint32_t)process),
 		.from = now,
 		.to = now};
 	if (!known && kept_count == KEPT_MAX)

@@ -219,35 +219,33 @@ static bool report_file(const struct recorded *recorded, const char *path)
 		return false;
 	input.info = thrum_trace_info(input.trace);
 	bool is_segment = recorded->segments && strcmp(input.info->state, "snapshot") == 0;
+	bool is_running = strcmp(input.info->state, "recording") == 0;
 
 	if (strcmp(input.info->format, "thrum") != 0 || is_segment) {
 		input_close(&input);
 		return false;
 	}
-	if (recorded->may_be_empty && input.info->lanes == 0 &&
-		strcmp(input.info->state, "recording") != 0) {
+	if (recorded->may_be_empty && input.info->lanes == 0 && !is_running) {
 		input_close(&input);
 		unlink(path);
 		return false;
 	}
 	note_end(recorded, &input, path);
 	if (recorded->segments) {
-		bool is_running = strcmp(input.info->state, "recording") == 0;
-
 		if (segments_report(recorded->segments, path) && !is_running)
 			unlink(path);
 		input_close(&input);
 		return true;
 	}
 	/* Before the report, which gives the size after trimming. */
-	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
+	if (!is_running && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
-	if (strcmp(input.info->state, "recording") != 0)
+	if (!is_running)
 		calls_write(path);
-	if (recorded->scheduled && strcmp(input.info->state, "recording") != 0 &&
+	if (recorded->scheduled && !is_running &&
 		scheduled_write(recorded->scheduled, path, &error) < 0)
 		input_failed(path, &error);
-	if (recorded->compress && strcmp(input.info->state, "recording") != 0)
+	if (recorded->compress && !is_running)
 		compress(&input, path);
 	print_report(&input);
 	input_warn(&input);

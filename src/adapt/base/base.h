@@ -676,10 +676,18 @@ bool thrum__adapt_asks_to_end(int number);
 /* Whether the program has a handler for any signal. */
 bool thrum__adapt_has_handlers(void);
 
-/* Whether it has one that ends a call which waits. */
+/* The effect of the program's handlers on a call that waits. */
+enum handlers {
+	HANDLERS_NONE,      /* it has none */
+	HANDLERS_RESTART,   /* the call goes on after each */
+	HANDLERS_INTERRUPT, /* it ends with each */
+	HANDLERS_MIXED      /* it can't be told whether the call should end, or go on */
+};
+
+/* A system call for each signal. */
+enum handlers thrum__adapt_handlers(void);
+/* Whether there is one that ends such a call. */
 bool thrum__adapt_may_interrupt(void);
-/* Whether it has handlers, and each of them ends such a call. */
-bool thrum__adapt_all_interrupt(void);
 
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */

@@ -12,14 +12,6 @@
 
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
-/* The effect of signals while the thread waits. */
-enum handlers {
-	NO_HANDLER,
-	RESTARTS,   /* each call goes on after them */
-	INTERRUPTS, /* each call ends with them */
-	MIXED       /* it can't be told whether the call or poll() should end */
-};
-
 const void *thrum__adapt_handler(int number)
 {
 	struct sigaction action;
@@ -46,7 +38,7 @@ void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending)
 	}
 }
 
-static enum handlers handlers(void)
+enum handlers thrum__adapt_handlers(void)
 {
 	bool restarts = false, interrupts = false;
 	sigset_t handled, ending;
@@ -57,7 +49,9 @@ static enum handlers handlers(void)
 			interrupts = true;
 		else if (sigismember(&handled, number) == 1)
 			restarts = true;
-	return interrupts ? (restarts ? MIXED : INTERRUPTS) : restarts ? RESTARTS : NO_HANDLER;
+	return interrupts  ? (restarts ? HANDLERS_MIXED : HANDLERS_INTERRUPT)
+		: restarts ? HANDLERS_RESTART
+			   : HANDLERS_NONE;
 }
 
 /* Whether the C library was asked to call functions of the program in a thread of its own. */
@@ -65,17 +59,12 @@ static _Atomic bool calls_back;
 
 bool thrum__adapt_has_handlers(void)
 {
-	return atomic_load(&calls_back) || handlers() != NO_HANDLER;
+	return atomic_load(&calls_back) || thrum__adapt_handlers() != HANDLERS_NONE;
 }
 
 bool thrum__adapt_may_interrupt(void)
 {
-	return handlers() >= INTERRUPTS;
-}
-
-bool thrum__adapt_all_interrupt(void)
-{
-	return handlers() == INTERRUPTS;
+	return thrum__adapt_handlers() >= HANDLERS_INTERRUPT;
 }
 
 /* When handlers that may end a wait were sought last. 0: they have to be sought again. */

@@ -35,7 +35,7 @@ bool thrum__adapt_is_large(int fd, size_t size)
 
 	if (size <= LARGE || fd <= STDERR_FILENO || is_socket(fd) || is_of_own_pipe(fd) ||
 		is_limited() || fcntl(fd, F_GETPIPE_SZ) <= 0 ||
-		(thrum__adapt_may_interrupt() && !thrum__adapt_all_interrupt()))
+		thrum__adapt_handlers() == HANDLERS_MIXED)
 		return false;
 	flags = fcntl(fd, F_GETFL);
 	return flags >= 0 && !(flags & (O_NONBLOCK | O_DIRECT));
@@ -75,13 +75,15 @@ static bool wait_for_room(struct wait *wait, int fd, const void *caller,
 ssize_t thrum__adapt_write_large(struct wait *wait, int fd, const void *from, size_t size,
 	const void *caller)
 {
-	struct held_signals signals __attribute__((cleanup(thrum__adapt_release_signals)));
+	struct held_signals signals
+		__attribute__((cleanup(thrum__adapt_release_signals))) = {.are_held = false};
 	int error = errno;
 	bool is_over = false;
 	size_t done = 0;
 	ssize_t result;
 
-	thrum__adapt_hold_signals(&signals);
+	if (thrum__adapt_handlers() == HANDLERS_INTERRUPT)
+		thrum__adapt_hold_signals(&signals);
 	do {
 		struct iovec rest = {(char *)(uintptr_t)from + done, size - done};
 

@@ -388,8 +388,7 @@ void thrum__adapt_hold_signals(struct held_signals *signals)
 	sigset_t all;
 
 	sigfillset(&all);
-	signals->are_held = thrum__adapt_all_interrupt() &&
-		pthread_sigmask(SIG_BLOCK, &all, &signals->before) == 0;
+	signals->are_held = pthread_sigmask(SIG_BLOCK, &all, &signals->before) == 0;
 	errno = error;
 }
 
@@ -503,16 +502,16 @@ bool thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
 	bool is_pipe = find_end(&looked, side) && is_like_poll(&looked, side);
-	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
+	enum handlers handlers = is_pipe ? thrum__adapt_handlers() : HANDLERS_NONE;
 	struct held_signals own
 		__attribute__((cleanup(thrum__adapt_release_signals))) = {.are_held = false};
 
-	if (is_pipe && !is_timed && signals && !signals->are_held) {
+	if (handlers == HANDLERS_INTERRUPT && signals && !signals->are_held) {
 		thrum__adapt_hold_signals(&own);
 		signals = &own;
 	}
 	looked.signals = signals && signals->are_held ? signals : NULL;
-	is_timed |= is_pipe && looked.signals;
+	bool is_timed = is_pipe && (handlers < HANDLERS_INTERRUPT || looked.signals);
 
 	if (!writes)
 		thrum__adapt_set_doubts(thrum__adapt_tokens_key(fd));

@@ -42,7 +42,7 @@ struct held_signals {
 	bool are_held;
 };
 
-/* Holds all back if each handler of the program ends a call that waits. Keeps errno. */
+/* Holds all back: each handler of the program ends a call that waits. Keeps errno. */
 void thrum__adapt_hold_signals(struct held_signals *);
 /* As they were before. Keeps errno. */
 void thrum__adapt_release_signals(const struct held_signals *);

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "format/clock.h"
-#include "format/index.h"
 #include "format/packet.h"
 #include "format/scan.h"
 #include "read/off_cpu.h"
 #include "source/input.h"
-#include "source/switches/switches.h"
-
-#define TASKS (UINT64_C(1) << 32) /* of a packet, from its id_base on */
+#include "source/switches/parts.h"
 
 /* The latest that a lane of a thread tells. */
 struct latest {
@@ -24,11 +21,10 @@ struct adding {
 	const struct thrum__source_call *calls;
 	size_t count;
 	struct latest *latest; /* by call: of the thread's lane with the latest event */
-	uint64_t next_lane, next_base;
-	uint32_t ticket;
+	struct numbers numbers;
 };
 
-struct request {
+struct all_calls {
 	const struct thrum__source_call *calls;
 	size_t count;
 };
@@ -78,53 +74,23 @@ static struct latest read_packet(const uint8_t *bytes, size_t size,
 	return latest;
 }
 
-static void take_packet(struct adding *adding, const uint8_t *bytes, size_t size)
+static void take_packet(void *data, const uint8_t *bytes, size_t size,
+	const struct thrum__packet *packet)
 {
-	struct thrum__packet packet;
+	struct adding *adding = data;
 	struct latest latest = {0};
 
-	memcpy(&packet, bytes, sizeof packet);
-	if (adding->next_lane <= packet.lane)
-		adding->next_lane = packet.lane + 1;
-	if (adding->next_base < packet.id_base + TASKS)
-		adding->next_base = packet.id_base + TASKS;
 	for (size_t i = 0; i < adding->count; i++) {
 		struct latest *known = &adding->latest[i];
 
-		if (adding->calls[i].tid != packet.tid ||
+		if (adding->calls[i].tid != packet->tid ||
 			!is_of(&adding->calls[i], &adding->change->header))
 			continue;
 		if (!latest.is_known)
-			latest = read_packet(bytes, size, &packet);
+			latest = read_packet(bytes, size, packet);
 		if (!known->is_known || latest.ticks >= known->ticks)
 			*known = latest;
 	}
-}
-
-static int read_packets(struct adding *adding)
-{
-	struct thrum__source_change *change = adding->change;
-	struct thrum__format_index index;
-	uint8_t *bytes = malloc(change->header.packet_size);
-	int error = thrum__format_index_init(&index, change->input, &change->header);
-
-	if (error != 0 || !bytes) {
-		free(bytes);
-		return error ? error : -THRUM_E_MEMORY;
-	}
-	for (size_t i = 0; i < index.count; i++) {
-		size_t size;
-
-		if (thrum__format_index_read(&index.entries[i], change->input, &change->header,
-			    bytes, &size) != 1)
-			continue;
-		if (adding->ticket < index.entries[i].ticket)
-			adding->ticket = index.entries[i].ticket;
-		take_packet(adding, bytes, size);
-	}
-	thrum__format_index_finish(&index);
-	free(bytes);
-	return 0;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -163,7 +129,7 @@ static bool put(const struct adding *adding, struct thrum__format_fill *fill, ui
 /* Fills a packet with the calls, in the order of time. Returns whether there are any. */
 static bool fill_packet(const struct adding *adding, struct thrum__format_fill *fill)
 {
-	uint64_t own = adding->next_base + 1, last = 0;
+	uint64_t own = adding->numbers.next_base + 1, last = 0;
 	bool has_begun = false;
 
 	for (;;) {
@@ -208,7 +174,7 @@ static int append(const struct adding *adding, struct thrum__format_fill *fill)
 	uint64_t offset = header->packet.offset + (uint64_t)slot * header->packet_size;
 	int error;
 
-	thrum__format_fill_end(fill, header, adding->ticket + 1);
+	thrum__format_fill_end(fill, header, adding->numbers.ticket + 1);
 	error = thrum__source_write_at(&change->fd, offset, fill->bytes, header->packet_size);
 	if (error != 0)
 		return error;
@@ -218,19 +184,14 @@ static int append(const struct adding *adding, struct thrum__format_fill *fill)
 	header->packet.size = (uint64_t)header->packets * header->packet_size;
 	if (header->size < header->packet.offset + header->packet.size)
 		header->size = header->packet.offset + header->packet.size;
-	error = thrum__source_write_at(&change->fd, 0, header,
-		offsetof(struct thrum__header, state));
-	return error
-		? error
-		: thrum__source_write_at(&change->fd, offsetof(struct thrum__header, packets_used),
-			  &header->packets_used, sizeof header->packets_used);
+	return thrum__source_switches_header(change);
 }
 
 static int write_calls(struct thrum__source_change *change)
 {
-	const struct request *request = change->context;
+	const struct all_calls *all = change->context;
 	const struct thrum__header *header = &change->header;
-	struct adding adding = {.change = change, .calls = request->calls, .count = request->count};
+	struct adding adding = {.change = change, .calls = all->calls, .count = all->count};
 	struct thrum__format_fill fill = {0};
 	bool is_any = false;
 	int error = 0;
@@ -248,9 +209,10 @@ static int write_calls(struct thrum__source_change *change)
 	if (!adding.latest || !fill.bytes)
 		error = -THRUM_E_MEMORY;
 	if (error == 0)
-		error = read_packets(&adding);
-	fill.lane = adding.next_lane;
-	fill.id_base = adding.next_base;
+		error = thrum__source_switches_packets(change, &adding.numbers, take_packet,
+			&adding);
+	fill.lane = adding.numbers.next_lane;
+	fill.id_base = adding.numbers.next_base;
 	if (error == 0 && fill_packet(&adding, &fill))
 		error = append(&adding, &fill);
 	free(adding.latest);
@@ -261,7 +223,7 @@ static int write_calls(struct thrum__source_change *change)
 int thrum__source_calls_write(const struct thrum__source_call *calls, size_t count,
 	const char *file, struct thrum_error_info *info)
 {
-	struct request request = {calls, count};
+	struct all_calls all = {calls, count};
 
-	return count == 0 ? 0 : thrum__source_change(file, write_calls, &request, info);
+	return count == 0 ? 0 : thrum__source_change(file, write_calls, &all, info);
 }

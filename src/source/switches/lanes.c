@@ -64,7 +64,7 @@ static void end_packet(struct machine *m, struct lane *lane)
 
 	if (size == 0 || m->error != 0)
 		return;
-	thrum__format_fill_end(&lane->fill, header, m->w->ticket + 1 + m->slot);
+	thrum__format_fill_end(&lane->fill, header, m->w->numbers.ticket + 1 + m->slot);
 	m->error = thrum__source_write_at(&m->change->fd, offset, lane->fill.bytes, size);
 	m->end = offset + size;
 	m->slot++;
@@ -174,8 +174,8 @@ static struct lane *find_lane(struct machine *m, uint32_t number, bool is_device
 		*lane = (struct lane){.is_device = is_device,
 			.number = number,
 			.fill = {.bytes = malloc(m->change->header.packet_size),
-				.lane = m->w->next_lane + m->lane_count,
-				.id_base = m->w->next_base}};
+				.lane = m->w->numbers.next_lane + m->lane_count,
+				.id_base = m->w->numbers.next_base}};
 	if (!lane || !lane->fill.bytes || index != m->lane_count) {
 		m->error = -THRUM_E_MEMORY;
 		return NULL;
@@ -473,7 +473,7 @@ int thrum__source_switches_add_lanes(struct writing *w, struct thrum__source_cha
 	const struct thrum__header *header = &change->header;
 	struct machine m = {.w = w,
 		.change = change,
-		.next_task = w->next_base + 1,
+		.next_task = w->numbers.next_base + 1,
 		.slot = atomic_load(&header->packets_used)};
 
 	if (w->switches->event_count == 0)
@@ -481,7 +481,8 @@ int thrum__source_switches_add_lanes(struct writing *w, struct thrum__source_cha
 	/* More packets have room behind the last one only. */
 	if (header->packet.offset + header->packet.size + header->packet_size <= header->size)
 		return -THRUM_E_ARGUMENT;
-	w->next_lane = w->next_lane > LANES_FROM ? w->next_lane : LANES_FROM;
+	if (w->numbers.next_lane < LANES_FROM)
+		w->numbers.next_lane = LANES_FROM;
 	m.error = load_definitions(&m);
 	if (m.error == 0)
 		m.error = take_all(&m);

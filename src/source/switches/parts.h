@@ -38,6 +38,12 @@ struct busy {
 	uint64_t from, to;
 };
 
+/* Numbers for a packet that is added. */
+struct numbers {
+	uint64_t next_lane, next_base; /* no lane and no task has these numbers or more */
+	uint32_t ticket;               /* the greatest of the packets */
+};
+
 struct writing {
 	const struct thrum__source_switches *switches;
 	struct thrum__source_switch *all; /* those of the recording's threads and time, by thread */
@@ -54,9 +60,7 @@ struct writing {
 	uint32_t loss_count, loss_room;
 	struct busy *busy; /* by processor and time; they don't overlap */
 	uint32_t busy_count, busy_room;
-	uint64_t next_lane,
-		next_base; /* no lane and no task of the recording has these numbers or more */
-	uint32_t ticket;   /* the greatest of its packets */
+	struct numbers numbers;
 	struct thrum__off_cpu *entries;
 	uint32_t count, room;
 	bool failed; /* out of memory */
@@ -73,6 +77,21 @@ struct writing {
 		(w)->array = grown; \
 		(w)->array[(w)->number++] = (__VA_ARGS__); \
 	} while (0)
+
+/* ---- packets.c ---- */
+
+struct thrum__packet;
+struct thrum__source_change;
+typedef void visit_packet(void *data, const uint8_t *bytes, size_t size,
+	const struct thrum__packet *);
+
+/* Calls `visit` with each whole packet of a recording, and finds its numbers. Returns 0 or a negative enum
+ * thrum_error. O(the recording's bytes). */
+THRUM__MUST_USE int thrum__source_switches_packets(struct thrum__source_change *, struct numbers *,
+	visit_packet *, void *data);
+/* Writes where all lies in the file, and how many packets are used. The state stays, and so does all that
+ * readers sleep on. Returns as above. */
+THRUM__MUST_USE int thrum__source_switches_header(struct thrum__source_change *);
 
 /* A request that a block device has. */
 struct request {

@@ -8,12 +8,9 @@
 #include <string.h>
 
 #include "format/clock.h"
-#include "format/index.h"
 #include "format/scan.h"
 #include "source/input.h"
 #include "source/switches/parts.h"
-
-#define TASKS (UINT64_C(1) << 32) /* of a packet, from its id_base on */
 
 /* ---- The packets ------------------------------------------------------------------------- */
 
@@ -60,36 +57,14 @@ static void read_records(struct writing *w, const uint8_t *bytes, size_t size,
 	}
 }
 
-static int read_packets(struct writing *w, const struct thrum__source_change *change)
+static void read_packet(void *writing, const uint8_t *bytes, size_t size,
+	const struct thrum__packet *packet)
 {
-	struct thrum__format_index index;
-	uint8_t *bytes = malloc(change->header.packet_size);
-	int error = thrum__format_index_init(&index, change->input, &change->header);
+	struct writing *w = writing;
 
-	if (error != 0 || !bytes) {
-		free(bytes);
-		return error ? error : -THRUM_E_MEMORY;
-	}
-	for (size_t i = 0; i < index.count && !w->failed; i++) {
-		struct thrum__packet packet;
-		size_t size;
-
-		if (thrum__format_index_read(&index.entries[i], change->input, &change->header,
-			    bytes, &size) != 1)
-			continue;
-		memcpy(&packet, bytes, sizeof packet);
-		w->ticket = w->ticket > index.entries[i].ticket ? w->ticket
-								: index.entries[i].ticket;
-		w->next_lane = w->next_lane > packet.lane ? w->next_lane : packet.lane + 1;
-		w->next_base = w->next_base > packet.id_base ? w->next_base
-							     : packet.id_base + TASKS;
-		if (packet.own != 0)
-			add_holding(w, packet.tid, packet.lane, packet.begin, packet.own);
-		read_records(w, bytes, size, &packet);
-	}
-	thrum__format_index_finish(&index);
-	free(bytes);
-	return 0;
+	if (packet->own != 0)
+		add_holding(w, packet->tid, packet->lane, packet->begin, packet->own);
+	read_records(w, bytes, size, packet);
 }
 
 /* ---- The clock --------------------------------------------------------------------------- */
@@ -294,17 +269,11 @@ static int append(struct thrum__source_change *change, const struct writing *w)
 	return error;
 }
 
-/* Writes the header. Its state stays, and so does all that readers sleep on. */
 static int write_header(struct thrum__source_change *change, uint64_t lost)
 {
 	struct thrum__header *header = &change->header;
-	int error = thrum__source_write_at(&change->fd, 0, header,
-		offsetof(struct thrum__header, state));
+	int error = thrum__source_switches_header(change);
 
-	if (error == 0)
-		error = thrum__source_write_at(&change->fd,
-			offsetof(struct thrum__header, packets_used), &header->packets_used,
-			sizeof header->packets_used);
 	atomic_store(&header->lost[THRUM__LOST_SWITCHES], lost);
 	return error ? error
 		     : thrum__source_write_at(&change->fd, offsetof(struct thrum__header, lost),
@@ -317,7 +286,9 @@ static int write_switches(struct thrum__source_change *change)
 	struct writing w = {.switches = change->context, .frequency = header->clock_frequency};
 	uint64_t ended = atomic_load(&header->ended);
 	uint32_t ending = atomic_load(&header->ending);
-	int error = w.switches->failed ? -THRUM_E_MEMORY : read_packets(&w, change);
+	int error = w.switches->failed
+		? -THRUM_E_MEMORY
+		: thrum__source_switches_packets(change, &w.numbers, read_packet, &w);
 
 	w.until = ended > 0 ? ended : UINT64_MAX;
 	w.is_cut = ended > 0 && (ending == 0 || ending == THRUM__ENDED_STOPPED);

@@ -272,9 +272,10 @@ uint32_t thrum__why_sibling_ender(struct thrum__search *, uint32_t task, uint32_
 /* ---- Callbacks that broke their own chain (unarmed.c) ------------------------------------------ */
 
 /* Whether a single callback serves, each of its runs set one timer that led to its next run, or gave
- * something to others, and its last run did neither, long ago. Sets *step to tell so. Bounded. */
-bool thrum__why_unarmed(const struct thrum__search *, const struct thrum__why_servers *,
-	struct thrum__step *step);
+ * something to others, and its last run did neither, long ago. If so, and the finding isn't NULL, adds a step
+ * that tells it. Looks at a bounded number of runs. */
+bool thrum__why_add_unarmed(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_servers *);
 
 /* ---- Servers (served.c) -------------------------------------------------------------------- */
 

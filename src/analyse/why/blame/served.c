@@ -289,20 +289,6 @@ static bool add_asked(struct thrum__finding *finding, const struct thrum__search
 	return wait != NULL;
 }
 
-/* The callback that serves set no timer in its last run. */
-static bool add_unarmed(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_servers *servers)
-{
-	struct thrum__step step;
-
-	if (!thrum__why_unarmed(search, servers, &step))
-		return false;
-	thrum__why_set_more(thrum__why_add_step(finding, step.kind, step.task, step.other,
-				    step.time, step.edge),
-		step.more);
-	return true;
-}
-
 /* The one that answers questions by a socket left this one out, and goes on with others. */
 static bool add_left_out(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path, uint32_t server)
@@ -334,7 +320,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count > 0)
 		thrum__why_add_newcomers(finding, search, last, THRUM__OPEN);
 	thrum__why_add_given_up(finding, model, last, &servers);
-	if (add_last_voice(finding, model, path) || add_unarmed(finding, search, &servers) ||
+	if (add_last_voice(finding, model, path) ||
+		thrum__why_add_unarmed(finding, search, &servers) ||
 		add_not_again(finding, search, path, &servers) ||
 		add_not_sent(finding, search, path, &servers) ||
 		add_missing_in_wait(finding, model, path) ||

@@ -75,8 +75,8 @@ static bool has_run_out(const struct thrum__model *model, uint32_t timer, uint32
 		thrum__why_due_of(model, timer) <= start;
 }
 
-bool thrum__why_unarmed(const struct thrum__search *search,
-	const struct thrum__why_servers *servers, struct thrum__step *step)
+bool thrum__why_add_unarmed(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t task = servers->task[0], timer = THRUM__NONE, last, before, armed = 0;
@@ -113,11 +113,9 @@ bool thrum__why_unarmed(const struct thrum__search *search,
 	if (armed < ARMED_MIN || !has_run_out(model, timer, before, last) ||
 		model->end - next < LONG || (model->end - next) / TIMES < longest)
 		return false;
-	*step = (struct thrum__step){.kind = THRUM__STEP_BEGINS_NONE,
-		.task = task,
-		.other = timer,
-		.time = next,
-		.edge = THRUM__NONE,
-		.more = armed};
+	if (finding)
+		thrum__why_set_more(thrum__why_add_step(finding, THRUM__STEP_BEGINS_NONE, task,
+					    timer, next, THRUM__NONE),
+			armed);
 	return true;
 }

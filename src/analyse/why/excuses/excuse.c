@@ -357,12 +357,11 @@ static bool is_unarmed(const struct thrum__search *search, const struct thrum__w
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
-	struct thrum__step step;
 
 	if (!last)
 		return false;
 	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
-	return thrum__why_unarmed(search, &servers, &step);
+	return thrum__why_add_unarmed(NULL, search, &servers);
 }
 
 /* Whether a thread waits for events of the outside or of a timer, as its recorder says. */

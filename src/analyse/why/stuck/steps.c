@@ -634,7 +634,6 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 {
 	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
 	struct thrum__why_servers servers;
-	struct thrum__step step;
 
 	if (missed.signal == THRUM__NONE || path->circle != THRUM__NONE)
 		return missed;
@@ -642,7 +641,7 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 		&servers);
 	if (thrum__why_have_ceased(search, path, &servers) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
-		thrum__why_unarmed(search, &servers, &step) ||
+		thrum__why_add_unarmed(NULL, search, &servers) ||
 		thrum__why_lacks_room(search, path, &servers))
 		missed.signal = THRUM__NONE;
 	return missed;

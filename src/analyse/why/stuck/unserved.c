@@ -92,7 +92,6 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 	struct thrum__why_servers servers;
 	struct thrum__why_unreplied unreplied;
 	struct thrum__why_wake wake;
-	struct thrum__step step;
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
@@ -119,7 +118,7 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 		thrum__why_is_at_standstill(search, last) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_add_own_queue(NULL, search, path) ||
-		thrum__why_unarmed(search, &servers, &step) ||
+		thrum__why_add_unarmed(NULL, search, &servers) ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||
 		thrum__why_no_pair_reply(search, last, &unreplied))
