@@ -23,7 +23,7 @@
 #define REPEATS_MAX 999       /* up to which repeats of a log line are counted */
 #define REPEATS_OF_MANY 20    /* the same, in a track with many log lines */
 #define FAR_BEHIND 80         /* px that a name may be moved to the right of runs */
-#define BESIDE_NOTES 400      /* px that the name of one that hangs may be moved beside notes */
+#define BESIDE_NOTES 400      /* px that a name may be moved beside a finding's pins and notes */
 #define BESIDE_STEP 20        /* px */
 #define NOTE_STEP 4           /* px between log lines, at least, in a track with many */
 #define WORDS_MAX 512         /* bytes */
@@ -347,13 +347,28 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t track, bool is_fad
 		placed->x = x;
 }
 
-/* Moves the name of one that hangs to the right of a finding's notes: its line goes on there. */
+/* Whether the chosen finding has a pin on the unit's line, or the line is red. */
+static bool is_of_finding(const struct thrum__paint *p, uint32_t unit)
+{
+	const struct thrum__findings *findings = &p->scene->findings;
+
+	if (thrum__paint_look(p, unit) & (THRUM__LOOK_STUCK | THRUM__LOOK_BEHIND))
+		return true;
+	if (p->state->finding >= findings->count)
+		return false;
+	for (unsigned i = 0; i < findings->findings[p->state->finding].step_count; i++)
+		if (unit_of(p, findings->findings[p->state->finding].steps[i].task) == unit)
+			return true;
+	return false;
+}
+
+/* Moves the name of a line to which a finding leads to the right of its pins and notes. */
 static bool find_place_beside(const struct thrum__paint *p, const struct name_candidate *c,
 	struct placed_name *placed)
 {
 	float far = fminf(placed->x + BESIDE_NOTES, c->limit - placed->width);
 
-	if (!(thrum__paint_look(p, c->unit) & (THRUM__LOOK_STUCK | THRUM__LOOK_BEHIND)))
+	if (!is_of_finding(p, c->unit))
 		return false;
 	for (float x = placed->x + BESIDE_STEP; x <= far; x += BESIDE_STEP)
 		if (is_free(p, placed, x, placed->y)) {
