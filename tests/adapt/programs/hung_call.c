@@ -22,8 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LIFE 4 /* s; `thrum record` looks every half second */
-#define NEWS 8 /* after which the loop makes its call */
+#define LIFE 6 /* s; `thrum record` looks every half second */
+#define NEWS 24 /* after which the loop makes its call; on a busy machine, the first ones tell nothing */
 #define GAP 50000
 
 static int news[2], quiet[2];
