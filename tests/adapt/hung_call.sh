@@ -23,6 +23,7 @@ asked fifo '^never resolved (likely): .*waits for “openat on counts.fifo”'
 asked fifo 'Reads no more; though “pipe .*” is for it'
 asked free '^no findings'
 asked rest '^no findings'
+asked rest ' is in the system call read([0-9]*) on pipe'
 "$THRUM" dump rest.thrum | grep -q 'read([0-9]*) on pipe' || wrong "rest: the call isn't told"
 "$THRUM" dump free.thrum | grep -q 'flock' && wrong "free: a call that was over is told"
 exit "$failed"

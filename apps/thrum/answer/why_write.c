@@ -320,9 +320,23 @@ static bool is_blocked(const struct thrum__model *model, const struct thrum__lan
 		thrum__base_time_between(waits[0].since, model->end) >= BLOCKED_MIN;
 }
 
+static void write_call(struct output *out, const struct thrum__model *model, uint32_t call)
+{
+	size_t begin = output_begin_line(out), size;
+	const char *name = thrum__model_task_name(model, call, &size);
+
+	write_time(out, THRUM__TASK(model, call, created));
+	output_text(out, "  ");
+	write_task(out, model, thrum__model_heir(model, THRUM__TASK(model, call, creator)));
+	output_text(out, " is in the system call ");
+	output_display(out, name, size, NAME_COLUMNS * 2);
+	output_end_line(out, begin, STEP_INDENT);
+}
+
 bool why_write_blocked(struct output *out, const struct thrum__model *model)
 {
-	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
+	uint32_t tasks[THRUM__UNJUDGED_MAX], calls[THRUM__UNJUDGED_MAX], count = 0;
+	uint32_t called = thrum__why_calls(model, calls, THRUM__UNJUDGED_MAX);
 	struct left_out left = {0};
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
@@ -333,10 +347,13 @@ bool why_write_blocked(struct output *out, const struct thrum__model *model)
 		else
 			leave_out(&left, model, model->lanes[i].running);
 	}
-	if (count == 0)
+	if (count + called == 0)
 		return false;
-	write_count(out, count + left.count, " thread waited for a second or longer at the end:\n",
+	write_count(out, count + called + left.count,
+		" thread waited for a second or longer at the end:\n",
 		" threads waited for a second or longer at the end:\n");
+	for (uint32_t i = 0; i < called; i++)
+		write_call(out, model, calls[i]);
 	for (uint32_t i = 0; i < count; i++)
 		write_waits(out, model, tasks, count, i);
 	write_left_out(out, model, &left, "pending");

@@ -225,7 +225,7 @@ void calls_look(const struct recorded *recorded)
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-void calls_write(const char *path)
+int calls_write(const char *path, struct thrum_error_info *info)
 {
 	struct thrum__source_call found[KEPT_MAX];
 	size_t count = 0;
@@ -246,5 +246,5 @@ void calls_write(const char *path)
 				thread->target);
 		count++;
 	}
-	(void)thrum__source_calls_write(found, count, path, NULL);
+	return thrum__source_calls_write(found, count, path, info);
 }

@@ -7,7 +7,7 @@
 
 /* Looks at some threads, the next ones each time; while the program lives. */
 void calls_look(const struct recorded *);
-/* Adds to a recording that has ended what is known of its threads. */
-void calls_write(const char *path);
+/* Adds to a recording that has ended what is known of its threads. Returns 0 or a negative enum thrum_error. */
+int calls_write(const char *path, struct thrum_error_info *);
 
 #endif

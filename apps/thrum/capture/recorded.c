@@ -240,8 +240,8 @@ static bool report_file(const struct recorded *recorded, const char *path)
 	/* Before the report, which gives the size after trimming. */
 	if (!is_running && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
-	if (!is_running)
-		calls_write(path);
+	if (!is_running && calls_write(path, &error) < 0)
+		input_failed(path, &error);
 	if (recorded->scheduled && !is_running &&
 		scheduled_write(recorded->scheduled, path, &error) < 0)
 		input_failed(path, &error);

@@ -12,6 +12,7 @@
 #define LONG 1000000000 /* ns in a call */
 #define LOOK_BACK 256   /* edges that are searched, from the latest back */
 #define SERVED_MIN 4    /* so often a task took something out of an object */
+#define CALLS_MAX 64    /* `thrum record` tells no more */
 #define LEFT_MIN 2      /* so often others signalled it since */
 
 /* ---- Evidence ------------------------------------------------------------------------------ */
@@ -145,9 +146,9 @@ static bool is_of_calls(const struct thrum__model *model, uint32_t lane)
 			THRUM__CALLS_LANE) == 0;
 }
 
-int thrum__why_find_inside(struct thrum__search *search)
+uint32_t thrum__why_calls(const struct thrum__model *model, uint32_t *calls, uint32_t room)
 {
-	const struct thrum__model *model = search->model;
+	uint32_t count = 0;
 	bool is_any = false;
 
 	for (uint32_t i = 0; i < model->lane_count && !is_any; i++)
@@ -155,10 +156,19 @@ int thrum__why_find_inside(struct thrum__search *search)
 	if (!is_any)
 		return 0;
 	THRUM__EACH_TASK (model, call)
-		if (THRUM__TASK(model, call, kind) == THRUM_KIND_HANDLE &&
+		if (count < room && THRUM__TASK(model, call, kind) == THRUM_KIND_HANDLE &&
 			thrum__analyse_task_is_pending(model, call) &&
 			THRUM__TASK(model, call, lane) < model->lane_count &&
 			is_of_calls(model, THRUM__TASK(model, call, lane)))
-			look_at(search, call);
+			calls[count++] = call;
+	return count;
+}
+
+int thrum__why_find_inside(struct thrum__search *search)
+{
+	uint32_t calls[CALLS_MAX], count = thrum__why_calls(search->model, calls, CALLS_MAX);
+
+	for (uint32_t i = 0; i < count; i++)
+		look_at(search, calls[i]);
 	return 0;
 }
