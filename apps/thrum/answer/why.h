@@ -42,7 +42,7 @@ void why_write_unjudged(struct output *, const struct thrum__model *,
  * is none. */
 void why_write_idle(struct output *, const struct thrum__model *, const struct thrum__findings *);
 
-/* Names the threads that waited for a second or longer at the end, each with the system call in which it is or with
+/* Names the threads that waited for a second or longer at the end, each with its system call or with
  * what it waited for; writes nothing if there is none, and returns whether there is one. */
 bool why_write_blocked(struct output *, const struct thrum__model *);
 

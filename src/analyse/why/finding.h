@@ -315,8 +315,8 @@ bool thrum__why_is_explained(const struct thrum__why_work *);
 
 void thrum__why_free(struct thrum__findings *);
 
-/* Writes the system calls in which threads hang, as `thrum record` told: pending handles, whose creators are the
- * threads' tasks. Returns how many were written, at most `room`. O(tasks) if such calls are known. */
+/* Writes the system calls in which threads hang, as `thrum record` told: pending handles, whose creators are
+ * the threads' tasks. Returns how many were written, at most `room`. O(tasks) if such calls are known. */
 uint32_t thrum__why_calls(const struct thrum__model *, uint32_t *calls, uint32_t room);
 
 /* Up to when to read a trace again without findings, as its program's death let others go on; or -1. */

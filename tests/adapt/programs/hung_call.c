@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #define LIFE 6 /* s; `thrum record` looks every half second */
-#define NEWS 24 /* after which the loop makes its call; on a busy machine, the first ones tell nothing */
+#define NEWS \
+	24 /* after which the loop makes its call; the first may come too early to be recorded */
 #define GAP 50000
 
 static int news[2], quiet[2];
