@@ -11,8 +11,9 @@
 #include <cmocka.h>
 
 #include "model_helper.h"
+#include "rounds.h"
 
-#define STREAMS 1000
+#define STREAMS rounds(1000, 150)
 #define EVENTS_MAX 300
 
 static struct thrum__model *make(bool is_mirage)
@@ -170,7 +171,7 @@ static void nonsense_can_be_forgotten(void **state)
 {
 	static struct thrum_event events[EVENTS_MAX];
 
-	for (uint64_t stream = 1; stream <= 20; stream++) {
+	for (uint64_t stream = 1; stream <= rounds(20, 4); stream++) {
 		uint64_t seed = stream * 77;
 		struct thrum__model *m = make(draw(&seed, 2));
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "mirage_helper.h"
+#include "rounds.h"
 
 static const char *folder(void)
 {
@@ -219,10 +220,11 @@ static void survives_any_wrong_byte(void **state)
 	uint8_t *trace = malloc(SIZE);
 	assert_non_null(trace);
 	unsigned each = make_trace(trace);
+	unsigned step = rounds(1, 4); /* so many ways to change a byte are left to other bytes */
 	check_changed(trace, PACKETS, each);
 	for (size_t i = 0; i < SIZE; i++) {
 		uint8_t before = trace[i];
-		for (unsigned how = 0; how < 11; how++) {
+		for (unsigned how = i % step; how < 11; how += step) {
 			trace[i] = how < 8 ? before ^ (uint8_t)(1u << how)
 					   : (uint8_t)(how * 0x7f + 9);
 			if (how == 8)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never
- * hangs, and gives all events of packets that are intact.
+ * A small recording, cut off at each byte and with each bit flipped, or a few of each byte: reading
+ * never crashes, never hangs, and gives all events of packets that are intact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "rounds.h"
 #include "sanitizer.h"
 #include "thrum_helper.h"
 
@@ -220,8 +221,7 @@ static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint
 
 	assert_non_null(bytes);
 	memcpy(bytes, specimen->recording.bytes, specimen->size);
-	/* A look for races between threads, of which there is one, would take minutes. */
-	unsigned step = has_sanitizer("thread") ? 5 : 1;
+	unsigned step = rounds(1, 5);
 
 	for (uint64_t byte = offset; byte < offset + size; byte++) {
 		for (unsigned bit = byte % step; bit < 8; bit += step) {

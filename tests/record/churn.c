@@ -17,8 +17,9 @@
 
 #include "format/format.h"
 #include "numbers_helper.h"
+#include "rounds.h"
 
-#define THREADS (SANITIZED ? 1000 : 10000)
+#define THREADS rounds(5000, 1000)
 #define ALIVE 64
 #define EACH 30
 #define CROWD 1000

@@ -21,6 +21,7 @@
 
 #include "read/counters.h"
 #include "record_helper.h"
+#include "rounds.h"
 
 #define SIZE (4 << 20)
 #define THREADS 4
@@ -150,7 +151,7 @@ static void starts_and_stops_lose_nothing(void **state)
 	atomic_store(&done, 0);
 	thrum_level("counter", -1);
 	start_threads(threads, NULL);
-	for (int round = 0; round < (SANITIZED ? 20 : 60); round++) {
+	for (unsigned round = 0; round < rounds(60, 15); round++) {
 		const char *path = start("round.thrum", round % 2 ? SIZE : 2 * SIZE);
 
 		for (int i = 0; i < 5; i++) {

@@ -21,9 +21,10 @@
 
 #include "format/format.h"
 #include "numbers_helper.h"
+#include "rounds.h"
 
-#define ROUNDS (SANITIZED ? 20 : 100) /* KILL_ROUNDS in the environment: another number */
-#define EVENTS_A_PACKET 340           /* of 12 bytes */
+#define ROUNDS rounds(50, 12) /* KILL_ROUNDS in the environment: another number */
+#define EVENTS_A_PACKET 340   /* of 12 bytes */
 
 /* Shared memory, in which the process notes its progress. */
 struct progress {
@@ -173,10 +174,10 @@ static void check_what_is_left(const char *file)
 static void killed_at_random_moments(void **state)
 {
 	const char *wanted = getenv("KILL_ROUNDS"), *file = scratch("killed.thrum");
-	unsigned random = 1, rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS;
+	unsigned random = 1, times = wanted ? (unsigned)atoi(wanted) : ROUNDS;
 
 	(void)state;
-	for (unsigned round = 0; round < rounds; round++) {
+	for (unsigned round = 0; round < times; round++) {
 		uint64_t size = UINT64_C(262144) << rand_r(&random) % 3;
 		struct timespec moment = {.tv_nsec = rand_r(&random) % 2000000};
 

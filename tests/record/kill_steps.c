@@ -23,6 +23,7 @@
 
 #include "format/format.h"
 #include "numbers_helper.h"
+#include "rounds.h"
 
 #define SIZE THRUM__SIZE_MIN
 #define STEPS_MAX 20000u
@@ -228,7 +229,7 @@ static void the_end_of_a_recording_that_discards(void **state)
 	look_at_each_step();
 }
 
-/* The process dies after every third step; the recording should be the same as when it is stopped. */
+/* The process dies after some of the steps; the recording should be the same as when it is stopped. */
 static void killed_after_steps(void **state)
 {
 	uint32_t n = find_switch(wrapped());
@@ -237,7 +238,7 @@ static void killed_after_steps(void **state)
 	*plan = (struct plan){.stop_before = n, .end = n};
 	uint32_t steps = look_at_each_step();
 
-	for (uint32_t i = 0; i <= steps; i += 3) {
+	for (uint32_t i = 0; i <= steps; i += rounds(5, 23)) {
 		pid_t child = begin();
 
 		for (uint32_t k = 0; k < i; k++)

@@ -17,9 +17,10 @@
 
 #include "format/format.h"
 #include "record_helper.h"
+#include "rounds.h"
 
 #define THREADS 4
-#define ROUNDS (SANITIZED ? 30 : 100)
+#define ROUNDS rounds(100, 20)
 #define SIZE (256 << 10)
 
 /*
@@ -107,7 +108,7 @@ static void a_hundred_times(void **state)
 	(void)state;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, record, (void *)i), 0);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < ROUNDS; i++) {
 		assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = SIZE}),
 			0);
 		wait_for_calls((uint64_t)i % 10 * 100);

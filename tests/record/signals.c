@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "record/record.h"
+#include "rounds.h"
 #include "steps_helper.h"
 
 #define LARGE (UINT64_C(64) << 20)
@@ -19,7 +20,7 @@ static void after_every_instruction(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
-		step_through(LARGE, 1, 1, kind, 25);
+		step_through(LARGE, 1, 1, kind, rounds(10, 3));
 }
 
 static void after_one_instruction(void **state)
@@ -35,22 +36,22 @@ static void in_packet_switches(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
-		step_through(SMALL_PACKETS, 1, 1, kind, 20);
+		step_through(SMALL_PACKETS, 1, 1, kind, rounds(12, 4));
 }
 
 static void in_the_handler_too(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
-		step_through(LARGE, 2, 97, kind, 3);
+		step_through(LARGE, 2, 97, kind, rounds(2, 1));
 }
 
 /* The fourth level that records at the same time has no lane. */
 static void in_handlers_of_handlers(void **state)
 {
 	(void)state;
-	for (unsigned kind = 0; kind < STEP_KINDS; kind += 2)
-		step_through(LARGE, 4, 397, kind, 2);
+	for (unsigned kind = 0; kind < STEP_KINDS; kind += rounds(2, 5))
+		step_through(LARGE, 4, 397, kind, 1);
 }
 
 static void *first_steps(void *number)

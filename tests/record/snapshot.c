@@ -17,7 +17,7 @@
 
 #include "format/format.h"
 #include "numbers_helper.h"
-#include "sanitizer.h"
+#include "rounds.h"
 
 #define THREADS 4
 
@@ -60,7 +60,7 @@ static void take_some(uint64_t size)
 	const char *file = scratch("snapshot.thrum");
 	uint32_t before[THREADS];
 	pthread_t threads[THREADS];
-	int times = has_sanitizer("thread") ? 3 : 5;
+	int times = (int)rounds(4, 2);
 
 	assert_int_equal(thrum_start(&(struct thrum_config){.file = scratch("recording.thrum"),
 				 .size = size}),

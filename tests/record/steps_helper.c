@@ -13,13 +13,14 @@
 #include <cmocka.h>
 
 #include "format/format.h"
+#include "rounds.h"
 #include "steps_helper.h"
 
 #define CALLS_MAX 4000
 #define TRAPS_MAX 2000000u
 /* Handlers are stepped through until there were so many traps: their number grows with a power of the
  * instructions that a call has, which compilers make a few or many of. */
-#define TRAPS_ENOUGH 200000u
+#define TRAPS_ENOUGH rounds(40000, 4000)
 /* Ids that no task has, for the tasks in a handler's events. */
 #define HANDLER 900000000u
 #define NUMBERED 1000000000u
