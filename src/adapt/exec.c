@@ -15,6 +15,7 @@
 
 #include "adapt/base/forked.h"
 #include "adapt/pthread/pthread.h"
+#include "adapt/relatives/relatives.h"
 
 REAL(execve)
 REAL(execvpe)
@@ -158,6 +159,7 @@ static void note_child(pid_t process, const void *caller, bool got_held)
 	atomic_store(&children[process % CHILDREN].got_held, got_held);
 	atomic_store(&children[process % CHILDREN].process, process);
 	thrum__adapt_fork_started(process, caller);
+	thrum__adapt_children_started();
 }
 
 const void *thrum__adapt_started_at(pid_t process)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "adapt/base/base.h"
+#include "adapt/relatives/relatives.h"
 
 __thread bool thrum__adapt_may_be_vforked __attribute__((tls_model("initial-exec")));
 
@@ -31,6 +32,7 @@ void *thrum__adapt_vforks(const void *caller);
 __attribute__((used)) void *thrum__adapt_vforks(const void *caller)
 {
 	thrum__adapt_may_be_vforked = true;
+	thrum__adapt_children_started();
 	return (void *)(uintptr_t)real_vfork(caller);
 }
 

@@ -21,6 +21,7 @@ misses watch "thread (serve|missed\+0x).*Waits for .$armed"
 misses answer "thread (ask|missed\+0x).*Waits for .$armed"
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
 misses thief 'end of a child, though none is left; some were taken by wait_for_child[^+]'
+misses rounds 'end of a child, though none is left, while other threads nap or wait'
 misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
 # The rest that a loop leaves, while others go on.
 beside='socket [0-9]* while others go on'
@@ -51,7 +52,7 @@ told[held-both]='Waits for .watch of socket [0-9]+, no longer for reading or wri
 for case in unread taken both thread timer limit patience mute; do
 	soon "held-$case" "$programs/held_back" "$case"
 done
-for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
+for case in children signalfd suspend early late counted loop watch answer edge door thief rounds owner handed; do
 	soon "fine-$case" "$programs/missed" "$case" fine
 done
 all_same
@@ -77,7 +78,7 @@ done
 has handler dump 'label +a signal'
 "$THRUM" dump handler.thrum | grep 'wait for ended' && wrong 'a handler may run between two parts of a wait'
 
-for case in children signalfd suspend early late counted loop watch answer edge door thief owner handed; do
+for case in children signalfd suspend early late counted loop watch answer edge door thief rounds owner handed; do
 	# A single thread whose child lives yet isn't recorded.
 	[[ $case == early && ! -e fine-early.thrum ]] && continue
 	has "fine-$case" why '^no findings'

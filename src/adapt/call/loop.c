@@ -24,7 +24,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
 /* Relatives see that it is one wait for all these descriptors. */
 #define LOOK_ON(name, arguments) \
 	{ \
-		_Atomic uintptr_t *looker LOOKER = looks && looking.count > 1 \
+		_Atomic uintptr_t *looker LOOKER = looks && looking.count > 0 \
 			? thrum__adapt_note_looker(looking.polled, false) \
 			: NULL; \
 \

@@ -108,13 +108,16 @@ static bool is_only_of_children(const sigset_t *set)
 static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t since,
 	const void *caller)
 {
+	bool is_of_children = is_only_of_children(set), is_alone;
 	int before;
 	thrum_task told;
 
 	if (is_limited())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	told = is_only_of_children(set)      ? thrum__adapt_children_none(caller)
+	is_alone = is_of_children && thrum__adapt_starts_alone() &&
+		thrum__adapt_others_nap(thrum__adapt_look_naps());
+	told = is_of_children                ? thrum__adapt_children_none(is_alone, caller)
 		: atomic_load(&waiters) == 1 ? thrum__adapt_sent_taken(set, since, caller)
 					     : THRUM_TASK_NONE;
 	if (!told && atomic_load(&waiters) == 1)

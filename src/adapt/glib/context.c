@@ -65,6 +65,8 @@ static struct made {
 	GMainContext *_Atomic context;
 	const void *_Atomic caller;
 	_Atomic int runs;         /* loops */
+	_Atomic uint32_t ran;     /* loops that have returned */
+	_Atomic uint32_t user;    /* the thread that uses it; SEVERAL: several do */
 	_Atomic bool is_iterated; /* the program runs it in a loop of its own */
 	_Atomic uint64_t task;    /* 0: nothing waits for its run */
 } made[MADE];
@@ -89,8 +91,37 @@ static void note_made(GMainContext *context, const void *caller)
 	resolve_told(&one->task);
 	atomic_store(&one->caller, caller);
 	atomic_store(&one->runs, 0);
+	atomic_store(&one->ran, 0);
+	atomic_store(&one->user, own_tid());
 	atomic_store(&one->is_iterated, false);
 	atomic_store(&one->context, context);
+}
+
+/* The calling thread runs a context, or attaches a source to it. */
+static void use_made(struct made *one)
+{
+	if (one && atomic_load(&one->user) != own_tid())
+		atomic_store(&one->user, SEVERAL);
+}
+
+bool thrum__adapt_glib_is_made(const void *context)
+{
+	return find_made(context) != NULL;
+}
+
+bool thrum__adapt_glib_has_returned(const void *context)
+{
+	const struct made *one = find_made(context);
+
+	return one && atomic_load(&one->ran) > 0 && atomic_load(&one->runs) <= 0 &&
+		!atomic_load(&one->is_iterated);
+}
+
+bool thrum__adapt_glib_is_private(const void *context)
+{
+	const struct made *one = find_made(context);
+
+	return one && atomic_load(&one->user) == own_tid();
 }
 
 /* A loop of the context begins, or ends. */
@@ -100,6 +131,9 @@ static void run_made(const GMainContext *context, int by)
 
 	if (!one)
 		return;
+	use_made(one);
+	if (by < 0)
+		atomic_fetch_add(&one->ran, 1);
 	atomic_fetch_add(&one->runs, by);
 	resolve_told(&one->task);
 }
@@ -108,6 +142,7 @@ static void iterate_made(const GMainContext *context)
 {
 	struct made *one = find_made(context);
 
+	use_made(one);
 	if (!one || atomic_load_explicit(&one->is_iterated, memory_order_relaxed))
 		return;
 	atomic_store(&one->is_iterated, true);
@@ -364,6 +399,7 @@ void thrum__adapt_glib_attached(thrum_task source, const void *context, bool is_
 	struct left *one = context && source ? find_left(context) : NULL;
 	struct made *own = source ? find_made(context) : NULL;
 
+	use_made(own);
 	if (UNLIKELY(own) && !one)
 		attach_to_made(source, own, caller);
 	if ((is_ready || UNLIKELY(thread.runs > 0 || thread.count > 0)) && source &&

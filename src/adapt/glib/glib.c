@@ -216,6 +216,16 @@ static void note_handlers(void)
 			thrum__adapt_loop_handles(number);
 }
 
+/* The child for whose end the source is that the thread makes; 0: none. */
+static __thread GPid child __attribute__((tls_model("initial-exec")));
+
+static int64_t watch_child(GPid pid)
+{
+	child = pid;
+	return -1;
+}
+#define WATCHED(pid) watch_child(pid)
+
 /* Gives a new source a task. */
 static GSource *make_source(GSource *source, enum thrum_kind kind, const char *noun,
 	int64_t milliseconds, int fd, const void *caller)
@@ -250,6 +260,10 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	/* So that a source without callback is recorded, too, and its end. */
 	if (!set_hook(source, cell, &(struct hook){0}))
 		thrum__adapt_cell_renew(cell, THRUM_TASK_NONE);
+	if (kind == THRUM_KIND_REQUEST && child > 0) {
+		thrum__adapt_glib_watches(cell, child);
+		child = 0;
+	}
 	return source;
 }
 
@@ -333,6 +347,7 @@ static void note_attached(struct cell *cell, const void *context, const void *ca
 
 	thrum__adapt_glib_came_in(cell, cell->data, parent, caller);
 	thrum__adapt_glib_attached(cell->task, context, is_idle(cell), caller);
+	thrum__adapt_glib_keeps(cell, context, caller);
 	if (cell->is_call)
 		thrum__adapt_glib_handles(cell->task, context);
 }

@@ -65,6 +65,13 @@ thrum_task thrum__adapt_glib_elsewhere(void);
  * does; NULL: it runs none. */
 const void *thrum__adapt_glib_context(void);
 
+/* Whether the program made a context. */
+bool thrum__adapt_glib_is_made(const void *context);
+/* Whether it was run only by loops, all of which have returned. */
+bool thrum__adapt_glib_has_returned(const void *context);
+/* Whether the program made a context, and only the calling thread has attached sources to it, or run it. */
+bool thrum__adapt_glib_is_private(const void *context);
+
 /* Whether the calling thread runs a single loop of another context, within the only one of the default
  * context. */
 bool thrum__adapt_glib_is_covered(void);
@@ -112,6 +119,8 @@ uint32_t thrum__adapt_glib_runs_source(struct cell *);
 void thrum__adapt_glib_ran_source(const struct cell *, uint32_t number);
 /* The calling thread does something that others may wait for. */
 void thrum__adapt_glib_acts(void);
+/* Loops look from now on what is missing. */
+void thrum__adapt_glib_looks(void);
 /* It ends. */
 void thrum__adapt_glib_source_ends(struct cell *);
 /* A source is due at a time that isn't followed. */
@@ -133,6 +142,32 @@ void thrum__adapt_glib_loop_end(void *main_loop);
 void thrum__adapt_glib_loop_is(thrum_task);
 /* Where it runs the outermost one, if it runs any. */
 const void *thrum__adapt_glib_outermost(void);
+
+/* ---- lost_quit.c ---- */
+
+/* A loop has ended that ran at this place, for so long, in ns. is_own: its own thread quit it. */
+void thrum__adapt_glib_run_ended(const void *caller, bool is_own, int64_t took);
+/* Whether a loop that runs at this place since then takes far longer than all others, which their own threads
+ * quit. */
+bool thrum__adapt_glib_lasts_too_long(const void *caller, int64_t since);
+
+/* ---- children.c ---- */
+
+/* A source waits for the end of a child. */
+void thrum__adapt_glib_watches(struct cell *, pid_t);
+/* Whether there are such sources. */
+bool thrum__adapt_glib_has_watched(void);
+/* Makes a task of the data that such a child waits to write, if nobody reads it and no other child works; or
+ * returns NONE. */
+thrum_task thrum__adapt_glib_tell_child(void);
+
+/* ---- unrun.c ---- */
+
+/* A source is attached to a context. */
+void thrum__adapt_glib_keeps(struct cell *, const void *context, const void *caller);
+/* Makes a task of a source whose data nobody takes, as the loop of its context has returned; or returns
+ * NONE. */
+thrum_task thrum__adapt_glib_tell_unrun(void);
 
 /* ---- locks.c ---- */
 

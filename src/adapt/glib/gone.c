@@ -197,6 +197,11 @@ void thrum__adapt_glib_strange(void)
 
 static void look(const struct looking *);
 
+void thrum__adapt_glib_looks(void)
+{
+	atomic_store(&thrum__adapt_looks_gone, look);
+}
+
 void thrum__adapt_glib_opened(void *task, thrum_task id)
 {
 	change();
@@ -283,7 +288,7 @@ static bool may_go_on(const struct kind *kind, uint32_t now, uint32_t rounds)
 		atomic_load(&kind->rounds) < rounds * timeouts;
 }
 
-static bool do_all_rest(const struct looking *looking)
+static bool do_timeouts_rest(void)
 {
 	uint32_t now = atomic_load(&turn);
 	int64_t rest = rough_time() - atomic_load(&changed);
@@ -295,7 +300,22 @@ static bool do_all_rest(const struct looking *looking)
 	for (uint32_t i = 0; i < KINDS; i++)
 		if (atomic_load(&kinds[i].function) && may_go_on(&kinds[i], now, rounds))
 			return false;
-	return thrum__adapt_others_rest(looking) && atomic_load(&turn) == now;
+	return true;
+}
+
+static bool do_all_rest(const struct looking *looking)
+{
+	uint32_t now = atomic_load(&turn);
+
+	return do_timeouts_rest() && thrum__adapt_others_rest(looking) && atomic_load(&turn) == now;
+}
+
+/* The same, but for children. */
+static bool do_all_but_children_rest(const struct looking *looking)
+{
+	uint32_t now = atomic_load(&turn);
+	return thrum__adapt_glib_has_watched() && do_timeouts_rest() &&
+		thrum__adapt_others_rest_beside(looking) && atomic_load(&turn) == now;
 }
 
 /* Whether a source's data is a task, or has its address in its first words. */
@@ -431,11 +451,26 @@ static void tell_first_thread(const struct kind *kind)
 	}
 }
 
+/* The only GTask may wait for a source whose loop has returned. */
+static void tell_unrun(thrum_task open)
+{
+	thrum_task task = thrum__adapt_glib_tell_unrun();
+
+	if (task) {
+		atomic_store(&told, task);
+		thrum_task_wait(open, task);
+	}
+}
+
 static void look(const struct looking *looking)
 {
 	const struct kind *habit;
 
-	if (atomic_load(&told) || thrum__adapt_glib_look_covered(looking) || !do_all_rest(looking))
+	if (atomic_load(&told) || thrum__adapt_glib_look_covered(looking))
+		return;
+	if (do_all_but_children_rest(looking))
+		atomic_store(&told, thrum__adapt_glib_tell_child());
+	if (atomic_load(&told) || !do_all_rest(looking))
 		return;
 	habit = find_habit();
 	for (uint32_t i = 0; i < OPEN_MAX && !atomic_load(&told); i++) {
@@ -444,6 +479,8 @@ static void look(const struct looking *looking)
 
 		wait_for(atomic_load(&open_tasks[i].id), ended);
 	}
+	if (!atomic_load(&told) && thrum__adapt_glib_open())
+		tell_unrun(thrum__adapt_glib_open());
 	/* A condition tells less than a task about who is awaited. */
 	if (!atomic_load(&told) && rough_time() - atomic_load(&changed) >= 2 * LONG)
 		tell_first_thread(habit);

@@ -16,6 +16,8 @@
 #define QUITS 64u   /* of several loops with one place, the latest is known */
 
 REAL(g_main_loop_quit)
+REAL(g_main_loop_new)
+REAL(g_main_loop_get_context)
 
 /* The loops that the calling thread runs, from the outermost in. */
 static __thread struct {
@@ -26,6 +28,9 @@ static __thread struct {
 		const void *quitter; /* who quit it before it ran; or NULL */
 		thrum_task task;     /* NONE: it is the outermost */
 		bool is_quit;        /* while another one runs within it */
+		bool is_own;         /* this thread has quit it, */
+		bool is_lost;        /* or had so before it ran for the first time */
+		int64_t since;
 	} runs[RUNS_MAX];
 } thread __attribute__((tls_model("initial-exec")));
 
@@ -33,6 +38,8 @@ static __thread struct {
 static struct quit {
 	GMainLoop *_Atomic loop;
 	const void *_Atomic caller;
+	_Atomic uint32_t tid;
+	GMainLoop *_Atomic fresh; /* the latest that was made, and never ran */
 } quits[QUITS];
 
 static struct quit *quit_of(const GMainLoop *loop)
@@ -54,6 +61,13 @@ static void forget(GMainLoop *loop)
 	GMainLoop *known = loop;
 
 	atomic_compare_exchange_strong(&quit_of(loop)->loop, &known, NULL);
+}
+
+/* The calling thread has quit a loop that it runs. */
+static void note_own(const GMainLoop *loop)
+{
+	for (unsigned i = 0; thread.count <= RUNS_MAX && i < thread.count; i++)
+		thread.runs[i].is_own |= thread.runs[i].loop == loop;
 }
 
 /* The thread has quit a loop: that ends once the loop within it has ended. */
@@ -79,8 +93,10 @@ STAND_IN void g_main_loop_quit(GMainLoop *loop)
 		thrum__adapt_glib_acts();
 		atomic_store(&quit->loop, NULL);
 		atomic_store(&quit->caller, CALLER);
+		atomic_store(&quit->tid, own_tid());
 		atomic_store(&quit->loop, loop);
 		wait_for_inner(loop);
+		note_own(loop);
 	}
 	real_g_main_loop_quit(CALLER)(loop);
 }
@@ -115,6 +131,21 @@ static thrum_task tell_elsewhere(const struct run *run)
 	return task;
 }
 
+/* The loop was quit before it ran for the first time. Only its own thread knows its context, and
+ * has no source there. */
+static thrum_task tell_lost(void)
+{
+	const struct run *run = &thread.runs[thread.count - 1];
+	char label[2 * PLACE_MAX + 60];
+
+	if (!run->is_lost || !thrum__adapt_glib_lasts_too_long(run->caller, run->since) ||
+		!thrum__adapt_glib_is_private(real_g_main_loop_get_context(NULL)(run->loop)))
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(label, "gone source for the main loop of", run->caller);
+	add_reason(label + strlen(label), run);
+	return thrum__adapt_missing(label, run->caller);
+}
+
 /* An idle loop of another thread than the main one is no cause by itself. */
 static thrum_task tell(void)
 {
@@ -145,7 +176,36 @@ static void note_innermost(void)
 	bool is_known = thread.count > 0 && thread.count <= RUNS_MAX;
 
 	thrum__adapt_loop_tells = is_known ? tell : NULL;
+	thrum__adapt_loop_lost = is_known && thread.runs[thread.count - 1].is_lost ? tell_lost
+										   : NULL;
 	thrum__adapt_loop_runner = is_known ? thread.runs[thread.count - 1].caller : NULL;
+}
+
+/* Whether the calling thread has quit a new loop, which never ran. */
+static bool is_lost(GMainLoop *loop)
+{
+	const struct quit *quit = quit_of(loop);
+
+	return atomic_load(&quit->loop) == loop && atomic_load(&quit->fresh) == loop &&
+		atomic_load(&quit->tid) == own_tid();
+}
+
+static void note_end(const struct run *run)
+{
+	if (is_chosen(ADAPTER_GLIB))
+		thrum__adapt_glib_run_ended(run->caller, run->is_own, rough_time() - run->since);
+}
+
+/* Another loop may have been at this place. */
+STAND_IN GMainLoop *g_main_loop_new(GMainContext *context, gboolean is_running)
+{
+	GMainLoop *loop = real_g_main_loop_new(CALLER)(context, is_running);
+
+	if (loop && is_chosen(ADAPTER_GLIB)) {
+		forget(loop);
+		atomic_store(&quit_of(loop)->fresh, loop);
+	}
+	return loop;
 }
 
 void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)
@@ -153,9 +213,12 @@ void thrum__adapt_glib_loop_begin(void *main_loop, const void *caller)
 	if (thread.count < RUNS_MAX)
 		thread.runs[thread.count] = (struct run){.loop = main_loop,
 			.caller = caller,
-			.quitter = quitter_of(main_loop)};
+			.quitter = quitter_of(main_loop),
+			.is_lost = is_lost(main_loop),
+			.since = rough_time()};
 	thread.count++;
 	forget(main_loop);
+	atomic_store(&quit_of(main_loop)->fresh, NULL);
 	note_innermost();
 }
 
@@ -168,6 +231,8 @@ void thrum__adapt_glib_loop_is(thrum_task task)
 void thrum__adapt_glib_loop_end(void *main_loop)
 {
 	thread.count--;
+	if (thread.count < RUNS_MAX)
+		note_end(&thread.runs[thread.count]);
 	forget(main_loop);
 	note_innermost();
 }

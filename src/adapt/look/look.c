@@ -14,6 +14,7 @@ void (*_Atomic thrum__adapt_names_also)(int fd);
 bool (*_Atomic thrum__adapt_is_unused)(int fd);
 bool (*_Atomic thrum__adapt_polls_own)(const void *caller);
 __thread thrum_task (*thrum__adapt_loop_tells)(void);
+__thread thrum_task (*thrum__adapt_loop_lost)(void);
 __thread thrum_task (*thrum__adapt_broken_tells)(void);
 __thread const void *thrum__adapt_loop_runner;
 __thread bool thrum__adapt_is_told;
@@ -153,13 +154,10 @@ void thrum__adapt_look_end(struct wait *wait)
 		thrum__adapt_go_on(&wait->pause);
 }
 
-/* The thread waits for something that is missing, if that is known. */
-static bool look_for_missing(const struct looking *looking)
+/* The thread waits for something that is missing, unless it is NONE. */
+static bool wait_for_missing(const struct looking *looking, thrum_task told)
 {
 	struct wait *wait = looking->wait;
-	thrum_task told = looking->alone >= 0                      ? thrum__adapt_loop_tells()
-		: looking->epoll >= 0 && thrum__adapt_broken_tells ? thrum__adapt_broken_tells()
-								   : THRUM_TASK_NONE;
 
 	if (!told)
 		return false;
@@ -171,6 +169,24 @@ static bool look_for_missing(const struct looking *looking)
 		.ends_source = true};
 	thrum__adapt_wait_go(wait, looking->reason);
 	return true;
+}
+
+/* The same, if what is missing is known. */
+static bool look_for_missing(const struct looking *looking)
+{
+	return wait_for_missing(looking,
+		looking->alone >= 0 ? thrum__adapt_loop_tells()
+			: looking->epoll >= 0 && thrum__adapt_broken_tells
+			? thrum__adapt_broken_tells()
+			: THRUM_TASK_NONE);
+}
+
+/* A loop that was quit in vain has nothing to poll. */
+static void look_for_lost(struct looking *looking)
+{
+	if (looking->alone >= 0 && thrum__adapt_loop_lost && !looking->is_stuck &&
+		wait_for_missing(looking, thrum__adapt_loop_lost()))
+		looking->told = looking->wait->source;
 }
 
 /* If the epoll or poll() tells of nothing but pipes of the program, the thread waits for the first of these,
@@ -245,6 +261,8 @@ static void look_at_polled(struct looking *looking)
 {
 	if (looking->is_loop)
 		thrum__adapt_polled_look(looking);
+	if (!looking->told)
+		look_for_lost(looking);
 	if (!looking->told && (looking->unwritten >= 0 || looking->alone >= 0))
 		look_for_writer(looking);
 }

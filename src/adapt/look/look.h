@@ -47,6 +47,9 @@ extern _Atomic bool thrum__adapt_stops_streams;
  * something that is missing, for which it waits, or NONE. NULL: nobody knows. */
 extern __thread thrum_task (*thrum__adapt_loop_tells)(void)
 	__attribute__((tls_model("initial-exec")));
+/* The same, whether or not anything can come: the loop was quit in vain. */
+extern __thread thrum_task (*thrum__adapt_loop_lost)(void)
+	__attribute__((tls_model("initial-exec")));
 /* The same while it waits by epoll, and nothing can come: a loop may have been broken in vain. */
 extern __thread thrum_task (*thrum__adapt_broken_tells)(void)
 	__attribute__((tls_model("initial-exec")));
@@ -328,6 +331,7 @@ struct others {
 	thrum_task waiter; /* for the other end; or NONE */
 	/* One waits for anything else than data of a pipe or connection of the program, or a thread's end. */
 	bool waits_for_more;
+	bool may_have_children; /* for whose ends threads may wait */
 };
 /* Looks at all other threads while the calling one is about to wait. Returns whether all of them sleep, one
  * waits for the other end, nobody waits for the event, and the program has no child that might have the
@@ -339,6 +343,8 @@ bool thrum__adapt_others_settle(struct others *, const struct looking *);
 /* Whether all of them sleep, and nothing but timers comes for any thread: nothing from outside, no
  * connection, and the program has no child. */
 bool thrum__adapt_others_rest(const struct looking *);
+/* The same, whatever children it has. */
+bool thrum__adapt_others_rest_beside(const struct looking *);
 /* The same, but anything may come from these origins. */
 bool thrum__adapt_others_rest_but(const struct looking *, unsigned origins);
 /* The wait of the thread that waits to read from a descriptor, as long as it takes, in a process without a

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "adapt/ends/ends.h"
+#include "adapt/ends/stuck.h"
 #include "adapt/look/look.h"
 #include "port/port.h"
 
@@ -59,12 +59,26 @@ struct survey {
 	uint32_t self;
 };
 
+/* Whether a descriptor tells of the end of a child that may be there, or is an eventfd that no child has. */
+static bool is_beside_children(const struct others *others, int fd)
+{
+	struct look look = {.fd = -1};
+
+	if (!others->may_have_children || fd < 0)
+		return false;
+	if (!is_of_pipe(fd) || thrum__adapt_pipe_other(fd, true) != fd)
+		return thrum__adapt_stuck_told(own_pid(), fd) > 0;
+	thrum__adapt_relatives_look(&look);
+	return look.is_whole && thrum__adapt_polled_is_own(&look, fd);
+}
+
 static void look_at_polled(struct others *others, const struct pollfd *polled, unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++) {
 		others->is_watched |= polled[i].fd == others->fd &&
 			polled[i].events & others->event;
-		others->origins |= thrum__adapt_origin(polled[i].fd);
+		if (!is_beside_children(others, polled[i].fd))
+			others->origins |= thrum__adapt_origin(polled[i].fd);
 	}
 }
 
@@ -175,7 +189,7 @@ static bool look_at_all(struct others *others, const struct looking *looking)
 	struct survey survey = {.others = others, .self = own_tid()};
 
 	thrum__adapt_relatives_look(&survey.look);
-	if (survey.look.count != 1)
+	if (survey.look.count != 1 && !others->may_have_children)
 		return false;
 	survey.naps = thrum__adapt_look_naps();
 	if (!thrum__adapt_process_each(survey.look.self, "/task", look_at_thread, &survey) ||
@@ -221,6 +235,13 @@ bool thrum__adapt_others_rest_but(const struct looking *looking, unsigned origin
 	struct others others = {.fd = NOTHING, .peer = NOTHING};
 
 	return look_at_all(&others, looking) && !(others.origins & ~origins);
+}
+
+bool thrum__adapt_others_rest_beside(const struct looking *looking)
+{
+	struct others others = {.fd = NOTHING, .peer = NOTHING, .may_have_children = true};
+
+	return look_at_all(&others, looking) && !(others.origins & ~(unsigned)FROM_TIMER);
 }
 
 bool thrum__adapt_others_rest(const struct looking *looking)

@@ -144,12 +144,25 @@ bool thrum__adapt_watch_asks_room(int fd, uint32_t times)
 		atomic_load(&taker->turns) == atomic_load(&watch->turn);
 }
 
+/* Whether a descriptor is an epoll still. One that was closed had no more watches. */
+static bool is_epoll(int fd)
+{
+	static const char name[] = "anon_inode:[eventpoll]";
+	char path[64], target[sizeof name];
+
+	thrum__adapt_process_descriptor(path, own_pid(), fd);
+	return readlink(path, target, sizeof target) == sizeof name - 1 &&
+		memcmp(target, name, sizeof name - 1) == 0;
+}
+
 unsigned thrum__adapt_watch_origins(void)
 {
 	unsigned origins = atomic_load(&are_more) ? FROM_OUTSIDE : FROM_INSIDE;
 
 	for (int fd = 0; fd < atomic_load(&fds_used) && !(origins & FROM_OUTSIDE); fd++)
-		if (atomic_load(&watches[fd].epoll))
+		if (atomic_load(&watches[fd].epoll) &&
+			(thrum__adapt_origin(fd) != FROM_OUTSIDE ||
+				is_epoll(atomic_load(&watches[fd].epoll) - 1)))
 			origins |= thrum__adapt_origin(fd);
 	return origins;
 }

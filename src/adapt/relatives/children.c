@@ -75,6 +75,7 @@ static void note_taken(pid_t child, pid_t process, bool is_quick, const void *ca
 	uint32_t tid = own_tid(), nobody = 0;
 	const void *started = process > 0 ? thrum__adapt_started_at(child) : NULL;
 
+	thrum__adapt_starters_took();
 	for (unsigned i = 0; i < LEFT; i++)
 		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
 			resolve_told(&left[i].task);
@@ -172,6 +173,7 @@ void thrum__adapt_children_left(void)
 	memset(&last_any, 0, sizeof last_any);
 	memset(left, 0, sizeof left);
 	atomic_store(&owner, 0);
+	thrum__adapt_starters_left();
 }
 
 /* Returns who took children last, if that was the calling thread. Else the others are the business of
@@ -327,16 +329,18 @@ thrum_task thrum__adapt_children_look(bool is_told)
 	return told;
 }
 
-thrum_task thrum__adapt_children_none(const void *caller)
+thrum_task thrum__adapt_children_none(bool is_alone, const void *caller)
 {
 	const struct taker *taker = atomic_load(&last_any.tid) ? &last_any : &last;
-	char label[PLACE_MAX + 80] = "end of a child, though none is left";
+	char label[PLACE_MAX + 120] = "end of a child, though none is left";
+	bool is_single = thrum__adapt_process_is_single(own_pid());
 	siginfo_t ended;
 
 	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
-		thrum__adapt_child_ended(-1, &ended) >= 0 ||
-		!thrum__adapt_process_is_single(own_pid()))
+		thrum__adapt_child_ended(-1, &ended) >= 0 || !(is_single || is_alone))
 		return THRUM_TASK_NONE;
+	if (!is_single)
+		strcat(label, ", while other threads nap or wait");
 	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
 		atomic_load(&taker->caller));
 	return thrum__adapt_missing(label, caller);

@@ -4,6 +4,7 @@
  *
  *   processes.c   finds them
  *   children.c    children that ended and are not waited for
+ *   starters.c    who starts children
  *   sent.c        signals that came too soon
  *   unheard.c     signals that should end a child, and don't
  *   needs.c       who could end waits for the kernel's semaphores and queues, or in shared memory
@@ -26,8 +27,9 @@ void thrum__adapt_child_learned(int result, const siginfo_t *);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);
 /* The calling thread waits for the signal of a child's end. If the program has taken children, none is left
- * and no other thread may start one, returns a task that tells it; else NONE. */
-thrum_task thrum__adapt_children_none(const void *caller);
+ * and no other thread starts any, returns a task that tells it; else NONE. is_alone: the others
+ * only nap or wait, and never started one. */
+thrum_task thrum__adapt_children_none(bool is_alone, const void *caller);
 /* Whether a signal's handler has taken the last child since that time of CLOCK_MONOTONIC, and the calling
  * thread is the only one. Changes errno. */
 bool thrum__adapt_children_gone(int64_t since);
@@ -46,6 +48,16 @@ bool thrum__adapt_takes_children(bool is_told);
 /* Looks for children that ended and aren't taken, and records those that are seen for some time.
  * Returns the task of one, for which the calling thread should wait; or NONE. */
 thrum_task thrum__adapt_children_look(bool is_told);
+
+/* ---- starters.c ---- */
+
+/* The calling thread has started a child, or has taken one. */
+void thrum__adapt_children_started(void);
+void thrum__adapt_starters_took(void);
+/* In a fork's child: it has none. */
+void thrum__adapt_starters_left(void);
+/* Whether the calling thread alone ever started children, also again and again after it had taken all. */
+bool thrum__adapt_starts_alone(void);
 
 /* ---- sent.c ---- */
 

@@ -14,6 +14,7 @@
  * missed answer	the same; threads are busy with other events, and one waits for the answer
  * missed edge		an edge-triggered watch tells of two bytes once, and one of them is read
  * missed door		the same, of two connections, and one of them is accepted
+ * missed rounds		a signal of a child is awaited after all were taken; another thread naps
  * missed thief		a wait for one child takes the ends of others, of which signals are awaited
  *
  * With `fine`: all children are taken, all watches armed. Then these end:
@@ -460,6 +461,31 @@ static int thief(void)
 	return 0;
 }
 
+static void *nap(void *unused)
+{
+	for (;;)
+		usleep(20000);
+	return unused;
+}
+
+/* The broken one waits for a signal once more. */
+static int rounds(void)
+{
+	sigset_t signals = block_signal(SIGCHLD);
+	pthread_t napper;
+
+	pthread_create(&napper, NULL, nap, NULL);
+	for (int i = 0; i < 4; i++) {
+		start_child(20000);
+		sigwaitinfo(&signals, NULL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			continue;
+	}
+	if (!is_fine)
+		sigwaitinfo(&signals, NULL);
+	return 0;
+}
+
 /* Greets all who come, or one at a time it is told. */
 static void *open_door(void *unused)
 {
@@ -531,6 +557,7 @@ int main(int argc, char **argv)
 		: strcmp(name, "owner") == 0                  ? owner()
 		: strcmp(name, "edge") == 0                   ? edge()
 		: strcmp(name, "door") == 0                   ? door()
+		: strcmp(name, "rounds") == 0                 ? rounds()
 		: strcmp(name, "thief") == 0                  ? thief()
 							      : watch();
 }
