@@ -8,24 +8,27 @@ set -u
 # These hang.
 told[never-read]='^deadlock'
 told[never-call-silent]='^never resolved \(likely\)'
+told[never-jobs]='^never resolved \(likely\)'
+told[never-interrupted]='^never resolved'
 told[never-read-told]='Waits for .condition over'
 told[untold]='Ends, and leaves out where such as .* all others like it came there, 6 in all'
 told[turn-short]='Leaves out once where the lock of .condition idle. is taken; 1[0-4] other such turns'
 
 given='given-pipe given-set given-memory given-semaphore given-thread'
 # These wait, and are healthy.
-for case in read poll read-told poll-told permits child $given never-call-called never-call-raised turn-busy told; do
+for case in read poll read-told poll-told permits child $given never-call-called never-call-raised turn-busy told \
+	jobs interrupted; do
 	told[$case]='^no findings'
 done
 told[several]='^never resolved'
 
 # Each is killed after a while.
-for case in read poll read-told poll-told semaphore permits child $given; do
+for case in read poll read-told poll-told semaphore permits child jobs interrupted $given; do
 	begin "$case" "$programs/idle" "$case"
 done
 # Without a handler, nobody ends these. But the C library may call a function of the program, or a handler posted while
 # its thread was at work.
-for case in read read-told call-called call-silent call-raised; do
+for case in read read-told jobs interrupted call-called call-silent call-raised; do
 	begin "never-$case" "$programs/idle" "$case" never
 done
 for case in told untold several; do

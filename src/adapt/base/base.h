@@ -692,8 +692,11 @@ bool thrum__adapt_may_interrupt(void);
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */
 bool thrum__adapt_had_handlers(void);
-/* The same, but for handlers of loops of those signals that ask a program to end, or tell of a child's end.
- * They write to what the loop waits for, so none is lost between two parts of its wait. */
+/* Whether there is a handler that ends a call which waits. Not of SIGINT: most interpreters handle
+ * that, to break off the program. Keeps errno. */
+bool thrum__adapt_heeds_signals(void);
+/* As thrum__adapt_had_handlers, but without loops' handlers of signals that ask a program to end, or tell of
+ * a child's end. They write to what the loop waits for, so none is lost between two parts of its wait. */
 bool thrum__adapt_had_other_handlers(void);
 /* A loop's library has just made sure that the signal has its handler. */
 void thrum__adapt_loop_handles(int number);

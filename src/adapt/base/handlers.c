@@ -124,6 +124,19 @@ bool thrum__adapt_had_handlers(void)
 	return had_handlers(&memory, thrum__adapt_has_handlers);
 }
 
+bool thrum__adapt_heeds_signals(void)
+{
+	sigset_t handled, ending;
+	int error = errno;
+
+	if (is_limited())
+		return true;
+	thrum__adapt_find_handlers(&handled, &ending);
+	errno = error;
+	sigdelset(&ending, SIGINT);
+	return sigisemptyset(&ending) == 0;
+}
+
 /* ---- Handlers of loops -------------------------------------------------------------------------- */
 
 #define LOOPS 4 /* libraries that have such loops */

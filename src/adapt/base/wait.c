@@ -417,6 +417,16 @@ static bool may_handler_post(const void *semaphore)
 		thrum__adapt_may_handle();
 }
 
+/* Whether the first thread waits for a permit that it has itself, and gave none back so far: that may
+ * last until a signal ends the call, and the thread does what the signal asks for. Interpreters wait so. */
+static bool may_signal_end(const void *semaphore)
+{
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return known == ((uintptr_t)semaphore | PERMITS_ONE) && gettid() == getpid() &&
+		thrum__adapt_permit_has(semaphore) && thrum__adapt_heeds_signals();
+}
+
 void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,
 	bool is_timed)
 {
@@ -437,7 +447,8 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 	if (object && !is_timed)
 		thrum__adapt_permits_circle(semaphore, caller);
 	if (is_timed ||
-		(is_own(semaphore) && !thrum__adapt_calls_back() && !may_handler_post(semaphore)))
+		(is_own(semaphore) && !thrum__adapt_calls_back() && !may_handler_post(semaphore) &&
+			!may_signal_end(semaphore)))
 		thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
 	else
 		thrum__adapt_wait_with_others(wait, object, semaphore, caller);

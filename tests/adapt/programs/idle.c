@@ -244,6 +244,80 @@ static void wait_for_call(const char *what)
 	pthread_join(second, NULL);
 }
 
+/* ---- Threads that wait for a job, and the one that gives them jobs for the program's end ------- */
+
+static pthread_cond_t job = PTHREAD_COND_INITIALIZER;
+static int jobs;
+
+static void *do_jobs(void *unused)
+{
+	for (;;) {
+		pthread_mutex_lock(&lock);
+		while (jobs == 0)
+			pthread_cond_wait(&job, &lock);
+		jobs--;
+		pthread_mutex_unlock(&lock);
+	}
+	return unused;
+}
+
+static void give_jobs(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, do_jobs, NULL);
+	for (int i = 0; i < 12; i++) {
+		usleep(4000);
+		pthread_mutex_lock(&lock);
+		jobs++;
+		pthread_cond_signal(&job);
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+/* A handler wakes it. */
+static void *tell_end(void *unused)
+{
+	while (sem_wait(&stop))
+		;
+	pthread_mutex_lock(&lock);
+	is_over = true;
+	pthread_cond_signal(&over);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+static void *serve_jobs(void *unused)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, tell_end, NULL);
+	give_jobs();
+	return wait_for_end(unused);
+}
+
+static void join_server(void)
+{
+	pthread_t server;
+
+	pthread_create(&server, NULL, serve_jobs, NULL);
+	pthread_join(server, NULL);
+}
+
+/* A signal ends the call, as interpreters wait. */
+static void wait_for_signal(bool has_handler)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	if (has_handler)
+		sigaction(SIGTERM, &action, NULL);
+	sem_init(&permits, 0, 1);
+	sem_wait(&permits);
+	give_jobs();
+	sem_wait(&permits);
+}
+
 /* Kills the program once it has been idle for a while. */
 static void kill_later(void)
 {
@@ -274,6 +348,10 @@ int main(int count, char **arguments)
 		wait_for_call(name + 5);
 	else if (strcmp(name, "semaphore") == 0)
 		sem_wait(&stop);
+	else if (strcmp(name, "jobs") == 0)
+		join_server();
+	else if (strcmp(name, "interrupted") == 0)
+		wait_for_signal(count == 2);
 	else
 		serve_pipe(strstr(name, "poll") != NULL, strstr(name, "told") != NULL);
 	return 0;

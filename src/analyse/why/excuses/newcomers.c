@@ -60,6 +60,8 @@ static bool is_outside(const struct thrum__search *search, const struct thrum__l
 	case THRUM_KIND_TIMER: return thrum__why_is_running_timer(search, waits.waits[0].on);
 	case THRUM_KIND_HANDLE: return true;
 	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_SEMAPHORE:
+	case THRUM_KIND_CONDITION:
 	case THRUM_KIND_STREAM: return thrum__why_is_open_wait(model, row);
 	default: return false;
 	}
