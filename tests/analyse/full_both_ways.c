@@ -73,11 +73,47 @@ static void somebody_may_read(void **state)
 	}
 }
 
+/* The server reads 4 messages and rests until 5 s, while the client's write lacks room. */
+static void tell_of_rest(int due)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"client\n0 switch 1\n0 should-resolve 1\n"
+		   "0 @1 create - 2 thread\n0 @1 label 2 \"server\n0 @1 switch 2\n");
+	story_tell("1" MS "@1 link-send 2 \"conn345" BACK "2" MS "link-receive 1 \"conn345" BACK);
+	for (int i = 0; i < 5; i++) {
+		int ms = 10 + 5 * i, task = 10 + i;
+
+		story_tell("%d" MS "create 1 %d request\n%d" MS
+			   "label %d \"write to socket 3\n%d" MS "wait 1 %d\n%d" MS
+			   "suspend \"blocked by the outside\n%d" MS "link-send 1 \"conn345" THERE,
+			ms, task, ms, task, ms, task, ms, ms);
+		if (i == 4)
+			break;
+		story_tell("%d" MS "resume \"blocked by the outside\n%d" MS "resolve %d %d\n%d" MS
+			   "read 1 %d\n%d" MS "@1 link-receive 2 \"conn345" THERE,
+			ms + 1, ms + 1, task, task, ms + 1, task, ms + 2);
+	}
+	story_tell("50" MS "@1 create 2 30 timer\n50" MS "@1 label 30 \"sleep\n50" MS
+		   "@1 due 30 =%d000000\n50" MS "@1 wait 2 30\n50" MS
+		   "@1 suspend \"blocked for a time\n",
+		due);
+}
+
+static void the_reader_rests(void **state)
+{
+	(void)state;
+	tell_of_rest(END + 1000);
+	assert_int_equal(story_findings_if_killed(END), 0);
+	tell_of_rest(100);
+	assert_true(story_findings_if_killed(END) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_wait_for_room),
 		cmocka_unit_test(somebody_may_read),
+		cmocka_unit_test(the_reader_rests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,6 +314,9 @@ uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lan
 /* Whether it is known that a lane's process ended, before others of the trace. */
 bool thrum__why_has_ended(const struct thrum__model *, const struct thrum__lane *);
 
+/* When the process of a task ended, if that is known; else the model's end. Any index is allowed. */
+int64_t thrum__why_end_of(const struct thrum__model *, uint32_t task);
+
 /* The lane on which a task ran last; NONE if that isn't known. Any index is allowed. */
 uint32_t thrum__why_last_lane(const struct thrum__model *, uint32_t task);
 

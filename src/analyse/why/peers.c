@@ -7,6 +7,7 @@
 
 #include "analyse/graph.h"
 #include "analyse/label.h"
+#include "analyse/why/parts.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sort.h"
@@ -255,7 +256,7 @@ static bool is_young(const struct thrum__peers *peers, const struct thrum__peer 
 	uint32_t task)
 {
 	return peer && peer->ended > 0 &&
-		peers->model->end - THRUM__TASK(peers->model, task, created) <=
+		thrum__why_end_of(peers->model, task) - THRUM__TASK(peers->model, task, created) <=
 		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 

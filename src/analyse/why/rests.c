@@ -15,6 +15,16 @@ bool thrum__why_has_ended(const struct thrum__model *model, const struct thrum__
 	return thrum__why_rests_for(model, lane->suspended, THRUM__REASON_ENDED);
 }
 
+int64_t thrum__why_end_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, lane)
+								  : THRUM__NONE;
+
+	return lane < model->lane_count && thrum__why_has_ended(model, &model->lanes[lane])
+		? THRUM__SUSPENSION(model, model->lanes[lane].suspended, start)
+		: model->end;
+}
+
 uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
 {
 	uint32_t row = lane->suspended;

@@ -300,6 +300,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 						 : THRUM__TASK(model, path->leaf, created);
 
 	int64_t share = model->end / FRESH, slack = SLACK;
+	int64_t end = thrum__why_end_of(model, path->leaf);
 
 	if (search->is_deadlocked || search->is_stranded)
 		return false;
@@ -308,7 +309,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 		share *= 2;
 		slack *= 5;
 	}
-	return model->end - since < (share < slack ? share : slack);
+	return end - since < (share < slack ? share : slack);
 }
 
 /* Whether the leaf comes soon, if the victim's tries may succeed at all. */
@@ -375,6 +376,27 @@ static bool is_open_loop(const struct thrum__search *search, uint32_t thread)
 			thrum__why_lane_rests_for(model, lane, THRUM__REASON_WORK_FOR_A_TIME));
 }
 
+/* Whether a leaf waits for room in a connection, and the only task that ever read there rests for a time:
+ * then it makes room. */
+static bool has_resting_reader(const struct thrum__search *search, uint32_t leaf)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits;
+	struct thrum__awaited a;
+
+	for (uint32_t i = THRUM__NONE;
+		(i = thrum__model_next_awaited(model, leaf, i)) != THRUM__NONE;) {
+		if (!thrum__model_room(model, i, &a) ||
+			!thrum__analyse_task_is_pending(model, a.server))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, a.server);
+		if (waits.count == 1 && thrum__why_due_of(model, waits.waits[0].on) >= model->end &&
+			thrum__why_is_running_timer(search, waits.waits[0].on))
+			return true;
+	}
+	return false;
+}
+
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -416,7 +438,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		(!last || !thrum__why_asked_unrun(search, &path->links[0].wait, &task)))
 		return true;
 	return thrum__why_is_at_work(search, leaf) || thrum__why_is_answering(search, leaf) ||
-		is_running_child(search, path) ||
+		is_running_child(search, path) || has_resting_reader(search, leaf) ||
 		((thrum__why_is_loop(search, leaf) || is_open_loop(search, leaf)) &&
 			!thrum__why_unrun(search, leaf, &task) &&
 			thrum__why_left_open(search, leaf) == THRUM__NONE &&

@@ -105,7 +105,8 @@ bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t ta
 	int64_t due = thrum__why_due_of(model, task);
 
 	if (due >= 0)
-		return due >= model->end - (is_busy_since(model, task, due) ? SLACK_BUSY : SLACK) &&
+		return due >= thrum__why_end_of(model, task) -
+				(is_busy_since(model, task, due) ? SLACK_BUSY : SLACK) &&
 			!is_too_late(search, task, due);
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
 }
