@@ -18,8 +18,8 @@ asked() {
 	"$THRUM" why "$1.thrum" >"$1.why" 2>&1
 	grep -q "$2" "$1.why" || { wrong "$1: not told: $2"; cat "$1.why"; }
 }
-asked lock '^never resolved (likely): .*waits for “flock([0-9]*) on .*/counts.lock”'
-asked fifo '^never resolved (likely): .*waits for “openat on counts.fifo”'
+asked lock '^never resolved (possible): .*waits for “flock([0-9]*) on .*/counts.lock”'
+asked fifo '^never resolved (possible): .*waits for “openat on counts.fifo”'
 asked fifo 'Reads no more; though “pipe .*” is for it'
 asked free '^no findings'
 asked rest '^no findings'

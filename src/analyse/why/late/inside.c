@@ -37,15 +37,11 @@ static bool add_to(struct thrum__finding *finding, uint32_t call, uint32_t task,
 
 /* ---- A finding of its own ------------------------------------------------------------------ */
 
-/* How sure it is that nobody rests in a call: -1: somebody may. */
-static int certainty_of(const struct thrum__model *model, uint32_t call)
+/* Whether one may hang in a call, and hardly rests there. Others may give a lock back, or open a FIFO, later. */
+static bool is_hanging(const struct thrum__model *model, uint32_t call)
 {
-	if (THRUM__BEGINS_WITH(model, call, "flock", "fcntl", "open", "openat"))
-		return THRUM__LIKELY;
-	return THRUM__BEGINS_WITH(model, call, "write", "writev", "send", "connect", "fsync",
-		       "fdatasync", "syncfs")
-		? THRUM__POSSIBLE
-		: -1;
+	return THRUM__BEGINS_WITH(model, call, "flock", "fcntl", "open", "openat", "write",
+		"writev", "send", "connect", "fsync", "fdatasync", "syncfs");
 }
 
 /* Whether a task took things out of an object, and others put something in since it is in a call. */
@@ -99,19 +95,19 @@ static uint32_t last_place(const struct thrum__model *model, uint32_t task)
 static void tell(struct thrum__search *search, uint32_t call, uint32_t task, int64_t since)
 {
 	const struct thrum__model *model = search->model;
-	int certainty = certainty_of(model, call);
 	struct thrum__finding *finding;
 	uint32_t object;
 
 	/* One that ends by itself may leave a thread behind. */
-	if (certainty < 0 || model->end - since < LONG || model->ending != THRUM_ENDING_KILLED ||
+	if (!is_hanging(model, call) || model->end - since < LONG ||
+		model->ending != THRUM_ENDING_KILLED ||
 		*thrum__cause(search, task) < search->findings->count)
 		return;
 	object = left_by(model, task, since);
 	if (object == THRUM__NONE)
 		return;
 	finding = thrum__why_add(search, THRUM__FINDING_NEVER_RESOLVED,
-		thrum__why_certainty(search, certainty, since), task);
+		thrum__why_certainty(search, THRUM__POSSIBLE, since), task);
 	if (!finding)
 		return;
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, call, since,
