@@ -37,7 +37,8 @@ static bool add_to(struct thrum__finding *finding, uint32_t call, uint32_t task,
 
 /* ---- A finding of its own ------------------------------------------------------------------ */
 
-/* Whether one may hang in a call, and hardly rests there. Others may give a lock back, or open a FIFO, later. */
+/* Whether one may hang in a call, and hardly rests there. Others may give a lock back, or open a FIFO,
+ * later. */
 static bool is_hanging(const struct thrum__model *model, uint32_t call)
 {
 	return THRUM__BEGINS_WITH(model, call, "flock", "fcntl", "open", "openat", "write",
