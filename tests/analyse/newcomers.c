@@ -454,6 +454,10 @@ static void who_only_sleeps_helps_nobody(void **state)
 	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n",
 		"unread data of socket 4 while others go on, left by take");
 	expect_after(1210, 1);
+	/* The clock alone tells it. */
+	tell_missing("1" MS "create 1 3 condition\n", "665" MS "@9 signal 9 3 =0\n",
+		"time-out of another clock, 20000 days too late");
+	expect_after(1210, 1);
 	/* It sleeps once, since long before. */
 	story_begin();
 	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 @9 create 1 9 thread\n"

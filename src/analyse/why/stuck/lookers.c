@@ -110,6 +110,12 @@ static bool has_slept_since(const struct thrum__model *model, uint32_t thread, i
 	return thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) < since;
 }
 
+/* Whether an adapter knows by the clock alone that what is awaited comes decades too late. */
+static bool is_too_late(const struct thrum__model *model, uint32_t task)
+{
+	return strstr(thrum__model_task_name(model, task, NULL), " too late");
+}
+
 int thrum__why_beside(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -129,7 +135,8 @@ int thrum__why_beside(struct thrum__search *search, uint32_t task)
 			!thrum__why_rests_for(model, thrum__why_resting(model, lane),
 				THRUM__REASON_BLOCKED_FOR_A_TIME))
 			continue;
-		if (!is_left_by_all(model, task) && !has_slept_since(model, thread, since) &&
+		if (!is_left_by_all(model, task) && !is_too_late(model, task) &&
+			!has_slept_since(model, thread, since) &&
 			(count_turns(search, thread, since, false) == 0 ||
 				has_made(search, thread, since)))
 			return THRUM__BESIDE_ACTS;
