@@ -191,6 +191,94 @@ static void a_loop_cannot_end_before_the_one_within_it(void **state)
 	expect_within(false);
 }
 
+/* The thread 2 waits for the condition 5. The callback 4 of the main thread's loop signals it; `signal` may do
+ * so, too. It waits again, and the callback 6 waits for the end of the thread. */
+static void tell_served(const char *signal)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 3 thread\n"
+		   "0 label 3 \"helper\n0 create 1 2 thread\n0 label 2 \"import\n"
+		   "0 create 1 5 condition\n0 label 5 \"answered\n0 @1 switch 2\n0 @2 switch 3\n"
+		   "1" MS "@1 wait 2 5\n1" MS "@1 suspend \"blocked\n"
+		   "2" MS "create 1 4 handle\n2" MS "label 4 \"on button\n2" MS "switch 4\n2" MS
+		   "signal 4 5 =1\n2" MS "switch 1\n2" MS "resolve 1 4\n2" MS "@1 resume\n%s"
+		   "3" MS "@1 wait 2 5\n3" MS "@1 suspend \"blocked\n4" MS "create 1 6 handle\n"
+		   "4" MS "label 6 \"on cancel\n4" MS "switch 6\n4" MS "should-resolve 2\n4" MS
+		   "wait 6 2\n4" MS "suspend \"blocked\n5" MS "@2 suspend \"blocked\n",
+		signal);
+}
+
+/* Expects that a task is told to keep a thread from another one, by a step of a kind, or that none is. */
+static void expect_kept(bool is_told, int kind, uint64_t task, uint64_t other)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	bool is_there = false;
+
+	story_tell("2000" MS "log 1 \"end\n");
+	model = story_model(story_told(), false);
+	model->ending = THRUM_ENDING_KILLED;
+	story_find(model, &findings);
+	for (uint32_t i = 0; i < findings.count; i++)
+		for (unsigned k = 0; k < findings.findings[i].step_count; k++) {
+			const struct thrum__step *step = &findings.findings[i].steps[k];
+
+			is_there |= step->kind == kind && step->task == story_task(model, task) &&
+				step->other == story_task(model, other);
+		}
+	assert_int_equal(is_there, is_told);
+	story_free(model, &findings);
+}
+
+static void a_callback_blocks_the_loop_that_serves(void **state)
+{
+	(void)state;
+	tell_served("");
+	expect_kept(true, THRUM__STEP_BLOCKS_SERVERS, 6, 5);
+	/* A thread signals it, too. */
+	tell_served("2" MS "@2 signal 3 5 =0\n");
+	expect_kept(false, THRUM__STEP_BLOCKS_SERVERS, 6, 5);
+	/* A task that ran elsewhere has done so. */
+	tell_served("2" MS "@2 create 3 7 task\n2" MS "@2 switch 7\n2" MS "@2 signal 7 5 =0\n2" MS
+		    "@2 resolve 7 7\n2" MS "@2 switch 3\n");
+	expect_kept(false, THRUM__STEP_BLOCKS_SERVERS, 6, 5);
+}
+
+/* Threads 2 and 3 run jobs from a queue: three end, one of them on a lane. Another one, 14, waits for the
+ * permit 5 and blocks its thread. The job 15 is ready. */
+static void tell_queue(const char *lane)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n0 create 1 3 thread\n"
+		   "0 label 3 \"helper\n0 create 1 2 thread\n0 label 2 \"queue\n"
+		   "0 create 1 5 semaphore\n0 label 5 \"permits\n0 @1 switch 2\n0 @2 switch 3\n");
+	for (int i = 1; i <= 5; i++)
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n%d" MS
+			   "ready 1 %d\n",
+			i, 10 + i, i, 10 + i, i, i, 10 + i);
+	for (int i = 1; i <= 3; i++) {
+		bool is_other = i == 2 && *lane == '2';
+
+		story_tell("%d" MS "@%d switch %d\n%d" MS "@%d resolve %d %d\n%d" MS
+			   "@%d switch %d\n",
+			5 + i, is_other ? 2 : 1, 10 + i, 5 + i, is_other ? 2 : 1, 10 + i, 10 + i,
+			5 + i, is_other ? 2 : 1, is_other ? 3 : 2);
+	}
+	story_tell("9" MS "@1 switch 14\n9" MS "@1 wait 14 5\n9" MS "@1 suspend \"blocked\n"
+		   "9" MS "should-resolve 15\n9" MS "@2 suspend \"blocked\n"
+		   "9" MS "suspend \"blocked\n");
+}
+
+static void a_job_blocks_its_queue(void **state)
+{
+	(void)state;
+	tell_queue("1");
+	expect_kept(true, THRUM__STEP_NEEDS_LANE, 15, 14);
+	/* Another thread runs such jobs, too. */
+	tell_queue("2");
+	expect_kept(false, THRUM__STEP_NEEDS_LANE, 15, 14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +286,8 @@ int main(void)
 		cmocka_unit_test(a_thread_waits_outside_of_its_loop),
 		cmocka_unit_test(it_may_be_left_to_others),
 		cmocka_unit_test(a_loop_cannot_end_before_the_one_within_it),
+		cmocka_unit_test(a_callback_blocks_the_loop_that_serves),
+		cmocka_unit_test(a_job_blocks_its_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
 	X(NEEDS_LANE, "needs-lane")     /* only the lane of other could run it: it is blocked */ \
+	X(BLOCKS_SERVERS, "blocks-servers") /* keeps the lane on which all that served other ran */ \
 	X(PENDING, "pending")           /* a request or timer that has no answer */ \
 	X(HOGS, "hogs")                 /* runs on the lane while other is ready */ \
 	X(OVERTAKES, "overtakes")       /* runs before other, which was ready earlier */ \

@@ -48,6 +48,7 @@ static bool goes_on(int kind)
 	case THRUM__STEP_WAITS_IN_CYCLE:
 	case THRUM__STEP_HOLDS:
 	case THRUM__STEP_NEEDS_LANE:
+	case THRUM__STEP_BLOCKS_SERVERS:
 	case THRUM__STEP_BEHIND: return true;
 	default: return false;
 	}

@@ -360,6 +360,11 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 		: link->is_steady || link->is_child ? THRUM__STEP_SHOULD_GO_ON
 						    : THRUM__STEP_SHOULD_END;
 
+	if (link->is_carried && thrum__analyse_task_is_object(model, link->task)) {
+		thrum__why_add_step(finding, THRUM__STEP_BLOCKS_SERVERS, link->wait.on, link->task,
+			link->wait.since, THRUM__NONE);
+		return;
+	}
 	if (link->is_carried) {
 		thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, link->task, link->wait.on,
 			link->wait.since, THRUM__NONE);

@@ -7,7 +7,9 @@
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
-#define EDGES_BACK 64  /* edges of an object that are searched, from the latest back */
+#define EDGES_BACK 64 /* edges of an object that are searched, from the latest back */
+#define SIGNALS_BACK 1024
+#define RAN_MIN 3      /* tasks that ran on a lane, so that others like them do */
 #define RUNS_BACK 4096 /* runs that are searched for one of a lane, from the latest back */
 
 /* Whether a task is one that loops run, and waits for nothing but its turn. */
@@ -150,6 +152,66 @@ uint32_t thrum__why_own_turn(struct thrum__search *search, const struct thrum__w
 				is_left_to(model, path->leaf, ready, last->wait.since))
 		? ready
 		: THRUM__NONE;
+}
+
+/* ---- Objects that only a loop's callbacks serve ---------------------------------------------- */
+
+/* Whether a task ended, and was none that keeps a thread for itself. */
+static bool was_short(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) &&
+		!thrum__analyse_task_is_pending(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_THREAD;
+}
+
+uint32_t thrum__why_keeper_of(const struct thrum__search *search, uint32_t object)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, object, edge_in), lane = THRUM__NONE;
+
+	THRUM__EDGES_BACK (model, edge, prev_in, SIGNALS_BACK) {
+		uint32_t from = THRUM__EDGE(model, edge, from), on;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
+			continue;
+		if (!was_short(model, from))
+			return THRUM__NONE;
+		on = thrum__why_last_lane(model, from);
+		if (lane != THRUM__NONE && on != lane)
+			return THRUM__NONE;
+		lane = on;
+	}
+	return edge == THRUM__NONE && lane < model->lane_count ? thrum__why_blocker_of(search, lane)
+							       : THRUM__NONE;
+}
+
+uint32_t thrum__why_usual_lane(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, task), lane = THRUM__NONE, count = 0;
+	int kind = THRUM__TASK(model, task, kind);
+
+	if (key == THRUM__NONE || (kind != THRUM_KIND_TASK && kind != THRUM_KIND_FIBER) ||
+		THRUM__TASK(model, task, run) != THRUM__NONE ||
+		!thrum__why_is_said_ready(model, task) ||
+		thrum__why_peers_of(&search->peers, task)->ran < RAN_MIN)
+		return THRUM__NONE;
+	THRUM__EACH_TASK (model, other) {
+		uint32_t on;
+
+		if (!thrum__why_spend(search, 1))
+			return THRUM__NONE;
+		if (thrum__why_peers_key(&search->peers, other) != key ||
+			THRUM__TASK(model, other, run) == THRUM__NONE)
+			continue;
+		on = thrum__why_last_lane(model, other);
+		if (count++ > 0 && on != lane)
+			return THRUM__NONE;
+		lane = on;
+	}
+	return count >= RAN_MIN ? lane : THRUM__NONE;
 }
 
 /* ---- Loops within loops -------------------------------------------------------------------- */

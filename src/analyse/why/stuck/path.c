@@ -336,12 +336,12 @@ static uint32_t carrier_of(const struct thrum__model *model, uint32_t task)
 	}
 }
 
-/* The task that is blocked on a task's thread, so that nothing else runs there; or NONE. */
-static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
+/* The task that is blocked on a lane, so that nothing else runs there; or NONE. */
+static uint32_t keeper_on(const struct thrum__search *search, uint32_t task, uint32_t lane)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = carrier_of(model, task), on;
 	struct thrum__analyse_waits waits;
+	uint32_t on;
 
 	if (lane >= model->lane_count)
 		return THRUM__NONE;
@@ -355,22 +355,51 @@ static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
 		: THRUM__NONE;
 }
 
+/* The task that is blocked on a task's thread; or NONE. */
+static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
+{
+	return keeper_on(search, task, carrier_of(search->model, task));
+}
+
 /* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but
- * another task is blocked on the thread, makes *link lead to that one. */
-static bool thread_wait(const struct thrum__search *search, const struct thrum__why_path *path,
+ * another task is blocked on the thread, makes *link lead to that one. The same for a task that is ready, if all
+ * like it ran there. */
+static bool thread_wait(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t task, struct thrum__why_link *link)
 {
 	bool is_lane = thrum__analyse_task_is_lane(search->model, task);
 	uint32_t keeper = keeper_of(search, task);
 
-	if (keeper == THRUM__NONE ||
-		(!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served)))
+	if (!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served))
+		keeper = keeper_on(search, task, thrum__why_usual_lane(search, task));
+	if (keeper == THRUM__NONE)
 		return false;
 	link->is_carried = !is_lane;
 	link->wait = (struct thrum__analyse_wait){.on = keeper,
 		.next = keeper,
 		.edge = THRUM__NONE,
 		.since = thrum__analyse_graph_waits(&search->graph, keeper).waits[0].since};
+	return true;
+}
+
+/* If all that served an object ran on a lane that a task keeps which waits for the object itself, or for one
+ * of the path, makes *link lead to that task. */
+static bool keeping_wait(struct thrum__search *search, struct thrum__why_path *path,
+	uint32_t object, struct thrum__why_link *link)
+{
+	uint32_t keeper = thrum__why_keeper_of(search, object);
+	struct thrum__analyse_waits waits;
+	bool is_closed = false;
+
+	if (keeper == THRUM__NONE || !blocked_waits(search, keeper, THRUM__NONE, &waits) ||
+		(waits.waits[0].on != object && !leads_back(search, keeper, &is_closed)))
+		return false;
+	path->is_guessed = true;
+	link->is_carried = true;
+	link->wait = (struct thrum__analyse_wait){.on = keeper,
+		.next = keeper,
+		.edge = THRUM__NONE,
+		.since = waits.waits[0].since};
 	return true;
 }
 
@@ -396,7 +425,7 @@ static bool serving_wait(struct thrum__search *search, struct thrum__why_path *p
 		return false;
 	able = servers.is_whole ? thrum__why_able_servers(search, object, &servers, &i) : 0;
 	if (able == 0)
-		return false;
+		return servers.pending == 0 && keeping_wait(search, path, object, link);
 	closing = closing_server(search, object, &servers, &is_closed);
 	if (closing < servers.count)
 		i = closing;

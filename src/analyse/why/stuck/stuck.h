@@ -195,6 +195,13 @@ bool thrum__why_is_at_standstill(struct thrum__search *, const struct thrum__why
 
 /* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
 
+/* The task that keeps the lane on which all ran that ever signalled an object: they have ended, one after the
+ * other, and no other lane is known to run their like. NONE: it isn't so. O(signals). */
+uint32_t thrum__why_keeper_of(const struct thrum__search *, uint32_t object);
+
+/* The lane on which all like a task ran, three or more, if it is ready and hasn't run; or NONE. O(tasks). */
+uint32_t thrum__why_usual_lane(struct thrum__search *, uint32_t task);
+
 /* The task that became ready since the path's last task, a callback, began to run. That one waits for a
  * condition or semaphore that nobody ever signalled, and no thread but its own could run anything. NONE: it
  * isn't so. O(tasks). */
