@@ -255,7 +255,7 @@ static const struct thrum__step_text texts[STEP_TEXTS] = {
 		"Only $t serves $o; it did so last $s before the end."},
 	[SERVES_TOO] = {"Serves “$o”, as others do", "all wait; it did so last $s before the end",
 		"$t serves $o, as others do, and all of them wait."},
-	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” is due",
+	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” could run",
 		"its loop never comes to that", NULL},
 	[THRUM__STEP_SERVES_ITSELF] = {"Serves “$o”, too",
 		"but waits for it itself, as all others do", NULL},

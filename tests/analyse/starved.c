@@ -364,6 +364,42 @@ static void by_one_that_comes_again(void **state)
 	assert_int_equal(finding.steps[0].more, 199);
 }
 
+/* A source sleeps in each of its turns, while the handle 5, of a name, is ready for so many turns. */
+static void tell_source(char *lines, size_t room, const char *name, unsigned turns)
+{
+	size_t size = (size_t)snprintf(lines, room,
+		MAIN "1" MS "create 1 4 handle\n1" MS "label 4 \"idle redraw\n1" MS
+		     "create 1 5 handle\n"
+		     "1" MS "label 5 \"%s\n2" MS "suspend \"wait for work\n3" MS "resume\n3" MS
+		     "ready 1 5\n",
+		name);
+
+	for (unsigned i = 1; i < turns; i++)
+		size += (size_t)snprintf(lines + size, room - size,
+			"%u" MS "switch 4\n%u" MS "suspend \"blocked for a time\n%u" MS
+			"resume\n%u" MS "switch 1\n",
+			10 * i, 10 * i, 10 * i + 9, 10 * i + 9);
+}
+
+static void by_a_source_of_higher_priority(void **state)
+{
+	static char lines[16384];
+	struct thrum__finding finding;
+
+	(void)state;
+	tell_source(lines, sizeof lines, "idle on done", 120);
+	finding = expect(lines);
+	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_RUNS_MEANWHILE);
+	assert_int_equal(finding.steps[0].more, 119);
+	/* Nobody knows whether the loop would run it if it only came to that. */
+	tell_source(lines, sizeof lines, "async on done", 120);
+	expect_others(lines);
+	/* It may come to that soon. */
+	tell_source(lines, sizeof lines, "idle on done", 90);
+	expect_others(lines);
+}
+
 /* A loop counts from the time that it read last: so a timer may come a little sooner than it is due. */
 static void not_a_timer_that_came(void **state)
 {
@@ -434,6 +470,7 @@ int main(void)
 		cmocka_unit_test(without_an_end),
 		cmocka_unit_test(not_a_timer_that_repeats),
 		cmocka_unit_test(by_one_that_comes_again),
+		cmocka_unit_test(by_a_source_of_higher_priority),
 		cmocka_unit_test(not_a_timer_that_came),
 		cmocka_unit_test(not_behind_its_like),
 		cmocka_unit_test(not_in_a_pool_of_long_jobs),

@@ -142,16 +142,19 @@ uint32_t thrum__why_busy_with(const struct thrum__search *search, uint32_t lane,
 	unsigned *count)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t all = 0, busy = THRUM__NONE;
+	uint32_t all = 0, busy = THRUM__NONE, later = THRUM__NONE;
 
 	*count = 0;
 	THRUM__RUNS_BACK (model, row, TURNS_BACK) {
 		uint32_t task = thrum__why_known(model, THRUM__RUN(model, row, task));
+		bool goes_on = task == later; /* it slept in its turn */
 
 		if (THRUM__RUN(model, row, start) < since)
 			break;
-		if (THRUM__RUN(model, row, lane) != lane || task == THRUM__NONE ||
-			thrum__analyse_task_is_lane(model, task))
+		if (THRUM__RUN(model, row, lane) != lane)
+			continue;
+		later = task;
+		if (goes_on || task == THRUM__NONE || thrum__analyse_task_is_lane(model, task))
 			continue;
 		busy = busy == THRUM__NONE ? task : busy;
 		all++;
@@ -353,6 +356,26 @@ static bool blame_overtakers(struct thrum__search *search, const struct thrum__d
 	return true;
 }
 
+/* Blames the source to which a loop of GLib comes again and again while an idle source is ready, as that has a
+ * lower priority: also if the other one sleeps in most of its turns. Returns whether there is one. */
+static bool blame_source(struct thrum__search *search, const struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	struct hog hog = {.until = delay->ran, .start = delay->ready};
+
+	if (delay->kind != THRUM__DELAY_MARKED || delay->has_run ||
+		delay->ran - delay->ready < UNFAIR ||
+		THRUM__TASK(model, delay->task, kind) != THRUM_KIND_HANDLE ||
+		!THRUM__BEGINS_WITH(model, delay->task, "idle "))
+		return false;
+	hog.task = thrum__why_busy_with(search, delay->lane, delay->ready, &hog.turns);
+	if (hog.task == THRUM__NONE || THRUM__TASK(model, hog.task, created) > delay->ready ||
+		THRUM__TASK(model, hog.task, kind) != THRUM_KIND_HANDLE)
+		return false;
+	add_delay(search, delay, &hog, THRUM__STEP_RUNS_MEANWHILE, THRUM__POSSIBLE);
+	return true;
+}
+
 /* Whether one job of a pool waited for another one, and others like them took as long: the pool has no more
  * threads. */
 static bool is_usual_job(const struct thrum__search *search, const struct hog *hog,
@@ -470,7 +493,7 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 	is_known = tells_idleness(model, delay->lane);
 	hog = find_hog(search, delay);
 	if (hog.task == THRUM__NONE || hog.total < (hog.until - delay->ready) / 5 * 4)
-		return blame_overtakers(search, delay);
+		return blame_overtakers(search, delay) || blame_source(search, delay);
 	/* Where tasks that are alike take turns, the machine may be to blame that each turn is long. */
 	if (delay->has_run && delay->ran - delay->ready < UNFAIR &&
 		thrum__why_are_peers(search, hog.task, delay->task))
