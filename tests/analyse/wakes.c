@@ -215,6 +215,39 @@ static void the_worker_of_a_job_sleeps_on(void **state)
 	assert_int_equal(steps_of(JOBS("3") END, THRUM__STEP_WAKES_ONE, &step), 0);
 }
 
+/* Worker 1 makes job 21 ready, calls worker 2 or a third one by condition 11, and waits for the job. Worker 2 goes
+ * back to wait at once, and the main thread is blocked. */
+#define HANDED(ready) \
+	MAIN "0 create 1 5 thread\n" \
+	     "0 create 1 11 condition\n" \
+	     "2" MS "wait 4 11\n" \
+	     "3" MS "wait 5 11\n" \
+	     "5" MS "create 3 21 task\n" \
+	     "5" MS "should-resolve 21\n" ready "5" MS "signal 3 11 =2\n" \
+	     "6" MS "wait 3 21\n" \
+	     "7" MS "read 4 11\n" \
+	     "7" MS "wait 4 11\n" \
+	     "7" MS "suspend - \"blocked\n"
+#define READY_BY(task) "5" MS "ready " task " 21\n"
+
+static void who_could_run_a_job_is_not_woken(void **state)
+{
+	struct thrum__step step = {0};
+
+	assert_int_equal(steps_of(HANDED(READY_BY("3")) END, THRUM__STEP_WAKES_ONE, &step), 1);
+	assert_int_equal(step.time, 5000000);
+	assert_int_equal(steps_of(HANDED(READY_BY("3")) END, THRUM__STEP_WOKEN_INSTEAD, &step), 1);
+	assert_int_equal(step.time, 7000000);
+	/* The call may be for something else. */
+	assert_int_equal(steps_of(HANDED("") END, THRUM__STEP_WAKES_ONE, &step), 0);
+	assert_int_equal(steps_of(HANDED(READY_BY("1")) END, THRUM__STEP_WAKES_ONE, &step), 0);
+	/* All are woken. */
+	assert_int_equal(steps_of(HANDED(READY_BY("3")) "7" MS "read 5 11\n"
+							"7" MS "wait 5 11\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+}
+
 /* A rider, 3, calls the cars, 4 and 5, by condition 11, and waits for one by 10. Each came before. At last
  * the wrong car is woken. A panel, 6, sleeps again and again. */
 #define CALL(at) \
@@ -407,6 +440,7 @@ int main(void)
 		cmocka_unit_test(who_is_woken_and_works_is_no_cause),
 		cmocka_unit_test(the_only_signal_wakes_one),
 		cmocka_unit_test(who_could_answer_is_not_woken),
+		cmocka_unit_test(who_could_run_a_job_is_not_woken),
 		cmocka_unit_test(who_is_needed_later_is_not_woken),
 		cmocka_unit_test(the_worker_of_a_job_sleeps_on),
 		cmocka_unit_test(the_wrong_one_is_called),

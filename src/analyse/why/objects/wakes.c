@@ -97,13 +97,22 @@ static bool is_taken(const struct thrum__search *search, uint32_t wait,
 	return false;
 }
 
+/* Whether a task is ready and never ran, and the one that made it ready has waited for it since. */
+static bool is_job_of(const struct thrum__model *model, uint32_t task, uint32_t waiter)
+{
+	return THRUM__TASK(model, task, run) == THRUM__NONE &&
+		thrum__why_is_said_ready(model, task) &&
+		thrum__why_actor_to(model, task, THRUM__EDGE_READY) == waiter;
+}
+
 bool thrum__why_taken_wake(const struct thrum__search *search, const struct thrum__why_path *path,
 	struct thrum__why_wake *wake)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	return last && !last->is_served &&
-		THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		(THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_CONDITION ||
+			is_job_of(search->model, path->leaf, last->task)) &&
 		is_taken(search, last->wait.edge, wake);
 }
 

@@ -370,8 +370,12 @@ static bool thread_wait(struct thrum__search *search, const struct thrum__why_pa
 	bool is_lane = thrum__analyse_task_is_lane(search->model, task);
 	uint32_t keeper = keeper_of(search, task);
 
-	if (!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served))
+	if (!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served)) {
 		keeper = keeper_on(search, task, thrum__why_usual_lane(search, task));
+		/* An idle thread doesn't know of it. */
+		if (keeper != THRUM__NONE && thrum__analyse_task_is_lane(search->model, keeper))
+			return false;
+	}
 	if (keeper == THRUM__NONE)
 		return false;
 	link->is_carried = !is_lane;
