@@ -90,8 +90,8 @@ static void *watch_film(void *base)
 		got += (size_t)now;
 		usleep(pieces-- > 0 ? SLOW : 500);
 	}
-	event_base_loopbreak(base);
 	atomic_store(&is_over, true);
+	event_base_loopbreak(base);
 	return NULL;
 }
 
@@ -101,8 +101,9 @@ static void *ask(void *unused)
 
 	(void)unused;
 	while (!atomic_load(&is_over)) {
-		if (send(to_client[1], &byte, 1, 0) != 1 ||
-			(recv(to_client[1], &byte, 1, 0) != 1 && !atomic_load(&is_over)))
+		if ((send(to_client[1], &byte, 1, MSG_NOSIGNAL) != 1 ||
+			    recv(to_client[1], &byte, 1, 0) != 1) &&
+			!atomic_load(&is_over))
 			abort();
 		usleep(2000);
 	}
