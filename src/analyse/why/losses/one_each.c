@@ -7,6 +7,9 @@
  * in “write 4 bytes”, and those runs that came for several wake-ups began no more than the others. A callback
  * that takes all there is at once would have begun several, or a larger one.
  *
+ * It also does if each run began one task like the others, whatever it is called, and the last run was the
+ * first for several wake-ups, by several threads: some of them got what they wait for, and others didn't.
+ *
  * It also does if each run for one wake-up signalled the same object, the last run came for several and did
  * nothing for anybody, and a thread waits for that object, which has told the loop something since it was
  * answered last.
@@ -16,8 +19,10 @@
 
 #include "analyse/why/losses/rest.h"
 
-#define SINGLE_MIN 2   /* runs for one wake-up, which show how much belongs to one */
-#define ANSWERS_MIN 4  /* runs for one wake-up, each of which signalled */
+#define SINGLE_MIN 2  /* runs for one wake-up, which show how much belongs to one */
+#define ANSWERS_MIN 4 /* runs for one wake-up, each of which signalled */
+#define NOTES_BACK 64
+#define WAKES_BACK 64  /* wake-ups that are searched for the last turn's */
 #define ASKED_BACK 64  /* edges of a thread that are searched for what it told the loop */
 #define HANDLES_MAX 16 /* a search of each reads all events */
 
@@ -91,7 +96,7 @@ static void count_wakes(const struct habit *habit, struct walk *walk, struct tur
 }
 
 /* Finds the task that the handle began in a turn. Returns false unless there is one. Locks and other objects
- * show when they are first needed, and don't count. */
+ * show when they are first needed, and don't count; nor do threads, as libuv makes those of its pool. */
 static bool find_made(const struct habit *habit, struct walk *walk, struct turn *turn)
 {
 	const struct thrum__model *model = habit->model;
@@ -100,6 +105,7 @@ static bool find_made(const struct habit *habit, struct walk *walk, struct turn 
 		THRUM__TASK(model, walk->task, created) <= turn->end;
 		walk->task = thrum__analyse_next_task(model, walk->task + 1)) {
 		if (THRUM__TASK(model, walk->task, creator) != habit->handle ||
+			THRUM__TASK(model, walk->task, kind) == THRUM_KIND_THREAD ||
 			thrum__analyse_task_is_object(model, walk->task))
 			continue;
 		if (turn->made != THRUM__NONE)
@@ -176,6 +182,64 @@ static bool takes_one_each(struct habit *habit)
 		habit->most / 2 < habit->least;
 }
 
+/* ---- Those who woke it ------------------------------------------------------------------------ */
+
+/* Looks at all turns of the handle. Returns whether each began one task like the others, and the last one alone
+ * came for several wake-ups. Sets *since to the end of the turn before. */
+static bool merges_last(struct habit *habit, int64_t *since)
+{
+	const struct thrum__model *model = habit->model;
+	struct walk walk = {0, 0, thrum__analyse_next_task(model, 0), THRUM__NONE, false};
+	struct turn turn;
+
+	while (next_turn(habit, &walk, &turn)) {
+		if (turn.woken == 0 || habit->last.woken > 1 || !find_made(habit, &walk, &turn))
+			return false;
+		if (habit->task == THRUM__NONE)
+			habit->task = turn.made;
+		if (THRUM__TASK(model, turn.made, kind) != THRUM__TASK(model, habit->task, kind) ||
+			THRUM__TASK(model, turn.made, site) !=
+				THRUM__TASK(model, habit->task, site) ||
+			!thrum__why_are_named_alike(model, turn.made, habit->task))
+			return false;
+		*since = habit->end;
+		habit->singles += turn.woken == 1;
+		habit->last = turn;
+		habit->end = turn.end;
+	}
+	turn = (struct turn){INT64_MAX, INT64_MAX, 0, THRUM__NONE, THRUM__NONE};
+	count_wakes(habit, &walk, &turn);
+	return turn.woken == 0 && habit->last.woken > 1 && habit->singles >= ANSWERS_MIN;
+}
+
+/* The first of the threads that woke the handle for its last turn, since a time, and wait since then. NONE: there
+ * is none, or none has gone on. */
+static uint32_t left_waker(const struct habit *habit, int64_t since)
+{
+	const struct thrum__model *model = habit->model;
+	uint32_t left = THRUM__NONE;
+	bool has_gone_on = false;
+
+	THRUM__EDGES_TO (model, habit->handle, edge, WAKES_BACK) {
+		uint32_t waker = thrum__why_heir_of(model, THRUM__EDGE(model, edge, from));
+		int64_t woken = THRUM__EDGE(model, edge, time);
+		struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+
+		if (woken <= since)
+			break;
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READY ||
+			!thrum__model_has_row(&model->tasks, waker))
+			continue;
+		if (thrum__analyse_task_is_pending(model, waker) &&
+			thrum__analyse_waits_of(model, waker, waits) == 1 &&
+			waits[0].since >= woken && waits[0].since < habit->last.start)
+			left = waker;
+		else
+			has_gone_on = true;
+	}
+	return has_gone_on ? left : THRUM__NONE;
+}
+
 /* ---- Answers ---------------------------------------------------------------------------------- */
 
 /* Whether the handle began a task in a turn that isn't an object. */
@@ -249,8 +313,20 @@ static bool has_told_others(const struct thrum__model *model, uint32_t timer)
 		thrum__why_edge_from(model, timer, THRUM__EDGE_READY) != THRUM__NONE;
 }
 
-/* Whether each timer that is left has come round since a time, and only ticks: it never began anything, and
- * told nobody to go on. Another one may give a thread work later, so that this doesn't hang. */
+/* Whether a timer came and wasn't set anew. */
+static bool is_spent(const struct thrum__model *model, uint32_t timer)
+{
+	uint32_t run = THRUM__TASK(model, timer, run), note = THRUM__TASK(model, timer, note);
+
+	THRUM__NOTES_BACK (model, note, NOTES_BACK)
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
+			return thrum__model_has_row(&model->runs, run) &&
+				THRUM__NOTE(model, note, time) < THRUM__RUN(model, run, start);
+	return false;
+}
+
+/* Whether each timer that is left came and isn't set, or has come round since a time, and only ticks: it never
+ * began anything, and told nobody to go on. Another one may give a thread work later, so that this doesn't hang. */
 static bool only_ticks(const struct thrum__model *model, int64_t since)
 {
 	THRUM__EACH_TASK (model, task) {
@@ -261,8 +337,9 @@ static bool only_ticks(const struct thrum__model *model, int64_t since)
 				thrum__why_is_of_timer(model, task))
 				return false;
 		} else if (thrum__analyse_task_is_pending(model, task) &&
-			(!thrum__model_has_row(&model->runs, run) ||
-				THRUM__RUN(model, run, start) <= since ||
+			((!is_spent(model, task) &&
+				 (!thrum__model_has_row(&model->runs, run) ||
+					 THRUM__RUN(model, run, start) <= since)) ||
 				has_told_others(model, task))) {
 			return false;
 		}
@@ -270,16 +347,15 @@ static bool only_ticks(const struct thrum__model *model, int64_t since)
 	return true;
 }
 
-/* Tells why a task waits. Returns false if it waits for nothing, or for several. */
-static bool tell_wait(const struct habit *habit, uint32_t task, int certainty,
+/* Tells why a task waits since a time. Returns false if it doesn't, or waits for several. */
+static bool tell_wait(const struct habit *habit, uint32_t task, int64_t since, int certainty,
 	struct thrum__finding *finding)
 {
 	const struct thrum__model *model = habit->model;
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
 	if (!thrum__analyse_task_is_pending(model, task) ||
-		thrum__analyse_waits_of(model, task, waits) != 1 ||
-		waits[0].since < habit->last.start)
+		thrum__analyse_waits_of(model, task, waits) != 1 || waits[0].since < since)
 		return false;
 	*finding = (struct thrum__finding){
 		.class = THRUM__FINDING_NEVER_RESOLVED,
@@ -311,7 +387,7 @@ static void explain(const struct habit *habit, struct thrum__finding *finding)
 		has_waker |= finding->steps[i].task == habit->last.by;
 	}
 	if (has_loop && has_waker)
-		tell_wait(habit, finding->task, finding->certainty, finding);
+		tell_wait(habit, finding->task, habit->last.start, finding->certainty, finding);
 }
 
 static void tell(const struct habit *habit, struct thrum__findings *findings)
@@ -319,7 +395,7 @@ static void tell(const struct habit *habit, struct thrum__findings *findings)
 	/* The thread that woke the handle waits for what nobody gives. */
 	if (findings->count == 0)
 		findings->count = tell_wait(habit, thrum__why_heir_of(habit->model, habit->last.by),
-			THRUM__POSSIBLE, findings->findings);
+			habit->last.start, THRUM__POSSIBLE, findings->findings);
 	else
 		for (uint32_t i = 0; i < findings->count; i++)
 			explain(habit, &findings->findings[i]);
@@ -355,6 +431,21 @@ static void tell_answer(const struct habit *habit, uint32_t on, struct thrum__fi
 	}
 }
 
+/* Looks for a thread that a handle leaves out among those that woke it. */
+static void find_left_waker(struct habit *habit, struct thrum__findings *findings)
+{
+	int64_t since = 0;
+	uint32_t waker;
+
+	if (!merges_last(habit, &since) || habit->model->end - habit->end < THRUM__SOON_OUTSIDE ||
+		!only_ticks(habit->model, habit->end))
+		return;
+	waker = left_waker(habit, since);
+	if (waker != THRUM__NONE)
+		findings->count = tell_wait(habit, waker, since, THRUM__POSSIBLE,
+			findings->findings);
+}
+
 /* Looks for an answer that a handle leaves out. */
 static void find_answer(struct habit *habit, struct thrum__findings *findings)
 {
@@ -386,6 +477,9 @@ void thrum__why_add_one_each(const struct thrum__model *model, struct thrum__fin
 			tell(&habit, findings);
 			return;
 		}
+		habit = (struct habit){.model = model, .handle = task, .task = THRUM__NONE};
+		if (findings->count == 0)
+			find_left_waker(&habit, findings);
 		habit = (struct habit){.model = model, .handle = task, .task = THRUM__NONE};
 		if (findings->count == 0)
 			find_answer(&habit, findings);
