@@ -347,6 +347,40 @@ static void the_timer_of_an_answer_is_put_off(void **state)
 	expect(-1, 0, 0, 0);
 }
 
+/* The timer 5 serves the mixer's wait for a stream. It waits again, and two handles named alike set the timer
+ * anew, each after 15 ms; once `between` happens. */
+static void tell_debounce(const char *second, const char *between)
+{
+	begin();
+	story_tell(
+		"0 create 1 3 stream\n0 label 3 \"socket\n0 create 1 7 handle\n0 label 7 \"event on_key\n"
+		"0 create 1 8 handle\n0 label 8 \"%s\n1" MS "create 1 5 timer\n1" MS
+		"label 5 \"timer on_save\n1" MS "due 5 =20000000\n1" MS "wait 2 3\n"
+		"21" MS "switch 5\n21" MS "signal 5 3 =1\n21" MS "read 2 3\n22" MS "switch 1\n23" MS
+		"wait 2 3\n",
+		second);
+	for (int i = 2; i < 60; i++)
+		story_tell("%d" MS "switch %d\n%d" MS "due 5 =20000000\n%d" MS "switch 1\n%s",
+			15 * i, 7 + i % 2, 15 * i, 15 * i + 1, i == 50 ? between : "");
+}
+
+static void the_timer_that_serves_is_put_off(void **state)
+{
+	(void)state;
+	tell_debounce("event on_key", "");
+	expect(THRUM__STEP_PUT_OFF, 5, 8, 0);
+	/* Things of another sort happen. */
+	tell_debounce("event on_click", "");
+	expect(-1, 0, 0, 0);
+	/* It came in between. */
+	tell_debounce("event on_key", "752" MS "switch 5\n752" MS "switch 1\n");
+	expect(-1, 0, 0, 0);
+	/* Another one serves the stream, too. */
+	tell_debounce("event on_key",
+		"752" MS "switch 7\n752" MS "signal 7 3 =0\n752" MS "switch 1\n");
+	expect(-1, 0, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +391,7 @@ int main(void)
 		cmocka_unit_test(the_only_timer_is_not_started_again),
 		cmocka_unit_test(a_timer_puts_another_one_off),
 		cmocka_unit_test(the_timer_of_an_answer_is_put_off),
+		cmocka_unit_test(the_timer_that_serves_is_put_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,8 +352,10 @@ uint32_t thrum__why_ran_at(const struct thrum__model *model, uint32_t lane, int6
 	return THRUM__NONE;
 }
 
-/* The timer that put this one off, each time before it came, for far longer than it takes; else NONE. */
-static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, int64_t since)
+/* The task that put a timer off last, as it and those named like it did each time before it came, for far longer
+ * than it takes; else NONE. It is another timer, always the same; or if not `by_timer`, one that isn't. */
+static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, int64_t since,
+	bool by_timer)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t note = THRUM__TASK(model, timer, note), run = THRUM__TASK(model, timer, run);
@@ -373,11 +375,13 @@ static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, in
 		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 			continue;
 		task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane), time, &row);
-		if (task == THRUM__NONE || THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
-			task == timer || (by != THRUM__NONE && task != by) || due == THRUM__OPEN ||
-			due < after || time < since)
+		if (task == THRUM__NONE || task == timer ||
+			(THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER) != by_timer ||
+			(by != THRUM__NONE && task != by &&
+				(by_timer || !thrum__why_are_named_alike(model, task, by))) ||
+			due == THRUM__OPEN || due < after || time < since)
 			return THRUM__NONE;
-		by = task;
+		by = by == THRUM__NONE ? task : by;
 		after = time;
 		takes = due - time > takes ? due - time : takes;
 		times++;
@@ -423,11 +427,24 @@ static uint32_t put_off(struct thrum__search *search, const struct thrum__why_li
 		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
 			continue;
-		*by = putter_of(search, task, link->wait.since);
+		*by = putter_of(search, task, link->wait.since, true);
 		if (*by != THRUM__NONE && (!is_stream || is_for_question(search, task, link->task)))
 			return task;
 	}
 	return THRUM__NONE;
+}
+
+uint32_t thrum__why_put_off_server(const struct thrum__search *search,
+	const struct thrum__why_link *link, const struct thrum__why_servers *servers, uint32_t *by)
+{
+	uint32_t timer = servers->task[0];
+
+	if (servers->count != 1 || !servers->is_whole ||
+		!thrum__analyse_task_is_pending(search->model, timer) ||
+		THRUM__TASK(search->model, timer, kind) != THRUM_KIND_TIMER)
+		return THRUM__NONE;
+	*by = putter_of(search, timer, link->wait.since, false);
+	return *by == THRUM__NONE ? THRUM__NONE : timer;
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -437,10 +454,15 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
 {
 	struct thrum__why_blame blame = {-1, THRUM__NONE, link->wait.on};
 
-	if (servers->count == 0) {
-		if (servers->is_whole)
-			blame.task = put_off(search, link, &blame.other);
-	} else {
+	blame.task = servers->count > 0
+		? thrum__why_put_off_server(search, link, servers, &blame.other)
+		: servers->is_whole ? put_off(search, link, &blame.other)
+				    : THRUM__NONE;
+	if (blame.task != THRUM__NONE) {
+		blame.kind = THRUM__STEP_PUT_OFF;
+		return blame;
+	}
+	if (servers->count > 0) {
 		blame.task = not_remade(search, link);
 		if (blame.task == THRUM__NONE)
 			blame.task = timed_out(search, link, servers);
@@ -448,7 +470,7 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
 			blame.task = not_asked_again(search, link, servers);
 	}
 	if (blame.task != THRUM__NONE)
-		blame.kind = servers->count > 0 ? THRUM__STEP_NOT_AGAIN : THRUM__STEP_PUT_OFF;
+		blame.kind = THRUM__STEP_NOT_AGAIN;
 	return blame;
 }
 

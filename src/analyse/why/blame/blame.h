@@ -32,9 +32,14 @@ void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint
  * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again; or
  * each timer that asked for it made another one in case that no answer comes, but the last one did not
  * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the
- * wait began (PUT_OFF). The kind is -1 if it is none of them. */
+ * wait began, or the server is a timer that is put off so (PUT_OFF). The kind is -1 if it is none of them. */
 struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struct thrum__why_link *,
 	const struct thrum__why_servers *);
+
+/* The timer that alone serves an object, if one task that is no timer sets it anew, again and again since the
+ * wait began, each time before it comes. Sets *by to that task. NONE: it isn't so. */
+uint32_t thrum__why_put_off_server(const struct thrum__search *, const struct thrum__why_link *,
+	const struct thrum__why_servers *, uint32_t *by);
 
 /* The timer that was the last to run in the program, after the path's last wait for the outside began, and
  * wasn't started again, if the waiter is far older than its peers became; else NONE. */

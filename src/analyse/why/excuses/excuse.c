@@ -353,16 +353,18 @@ static bool is_late_party(const struct thrum__search *search, struct thrum__why_
 	return missing > 0 && thrum__why_is_usual_round(model, path->leaf);
 }
 
-/* Whether the callback that serves the leaf set no timer in its last run. */
+/* Whether the callback that serves the leaf set no timer in its last run, or is one that is put off. */
 static bool is_unarmed(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
+	uint32_t by;
 
 	if (!last)
 		return false;
 	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
-	return thrum__why_add_unarmed(NULL, search, &servers);
+	return thrum__why_add_unarmed(NULL, search, &servers) ||
+		thrum__why_put_off_server(search, last, &servers, &by) != THRUM__NONE;
 }
 
 /* Whether a thread waits for events of the outside or of a timer, as its recorder says. */
