@@ -81,8 +81,9 @@ static void tell_questions(int silent, int wakes, const char *deed, bool asks_la
 		"suspend \"wait for work\n501" MS "@1 wait 12 3\n501" MS "@1 suspend \"blocked\n");
 }
 
-/* Two threads wake the handle 5, each time one, and wait for their own conditions, which its callback signals;
- * and it begins so many tasks. At last both do, and the callback answers some of them: 12, 13 or both. */
+/* Two threads wake the handle 5, each time one, and wait for their own conditions, which its callback
+ * signals; and it begins so many tasks. At last both do, and the callback answers some of them: 12, 13 or
+ * both. */
 static void tell_wakers(int tasks, bool answers_12, bool answers_13)
 {
 	story_begin();

@@ -191,8 +191,8 @@ static void a_loop_cannot_end_before_the_one_within_it(void **state)
 	expect_within(false);
 }
 
-/* The thread 2 waits for the condition 5. The callback 4 of the main thread's loop signals it; `signal` may do
- * so, too. It waits again, and the callback 6 waits for the end of the thread. */
+/* The thread 2 waits for the condition 5. The callback 4 of the main thread's loop signals it; `signal`
+ * may do so, too. It waits again, and the callback 6 waits for the end of the thread. */
 static void tell_served(const char *signal)
 {
 	story_begin();

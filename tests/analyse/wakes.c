@@ -215,8 +215,8 @@ static void the_worker_of_a_job_sleeps_on(void **state)
 	assert_int_equal(steps_of(JOBS("3") END, THRUM__STEP_WAKES_ONE, &step), 0);
 }
 
-/* Worker 1 makes job 21 ready, calls worker 2 or a third one by condition 11, and waits for the job. Worker 2 goes
- * back to wait at once, and the main thread is blocked. */
+/* Worker 1 makes job 21 ready, calls worker 2 or a third one by condition 11, and waits for the job.
+ * Worker 2 goes back to wait at once, and the main thread is blocked. */
 #define HANDED(ready) \
 	MAIN "0 create 1 5 thread\n" \
 	     "0 create 1 11 condition\n" \

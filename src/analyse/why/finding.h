@@ -95,15 +95,15 @@ const char *thrum__why_certainty_name(int certainty);
 	X(QUEUES, "queues")                 /* waits for the lock `other` longest */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
-	X(NEEDS_LANE, "needs-lane")     /* only the lane of other could run it: it is blocked */ \
-	X(BLOCKS_SERVERS, "blocks-servers") /* keeps the lane on which all that served other ran */ \
-	X(PENDING, "pending")           /* a request or timer that has no answer */ \
-	X(HOGS, "hogs")                 /* runs on the lane while other is ready */ \
-	X(OVERTAKES, "overtakes")       /* runs before other, which was ready earlier */ \
-	X(UNANSWERED, "unanswered")     /* its lane is too busy to take its answer */ \
-	X(NO_TURN, "no-turn")           /* took turns on its lane until one task kept it */ \
-	X(READY, "ready")               /* could run from here on; other made it ready */ \
-	X(RUNS_LATE, "runs-late")       /* the task of READY runs at last; no other */ \
+	X(NEEDS_LANE, "needs-lane") /* only the lane of other could run it: it is blocked */ \
+	X(BLOCKS_SERVERS, "blocks-servers") /* keeps the lane of all that served other */ \
+	X(PENDING, "pending")               /* a request or timer that has no answer */ \
+	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")           /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")         /* its lane is too busy to take its answer */ \
+	X(NO_TURN, "no-turn")               /* took turns on its lane until one task kept it */ \
+	X(READY, "ready")                   /* could run from here on; other made it ready */ \
+	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
 	X(LOST_MESSAGE, "lost-message") /* sends a message; other received those of its like */ \
 	X(CANCELLED, "cancelled")       /* is cancelled by other */ \
 	X(ENDS_TOO, "ends-too")         /* is cancelled or fails, as it read other */ \

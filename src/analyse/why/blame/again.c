@@ -352,8 +352,9 @@ uint32_t thrum__why_ran_at(const struct thrum__model *model, uint32_t lane, int6
 	return THRUM__NONE;
 }
 
-/* The task that put a timer off last, as it and those named like it did each time before it came, for far longer
- * than it takes; else NONE. It is another timer, always the same; or if not `by_timer`, one that isn't. */
+/* The task that put a timer off last, as it and those named like it did each time before it came, for far
+ * longer than it takes; else NONE. It is another timer, always the same; or if not `by_timer`, one that
+ * isn't. */
 static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, int64_t since,
 	bool by_timer)
 {

@@ -356,8 +356,8 @@ static bool blame_overtakers(struct thrum__search *search, const struct thrum__d
 	return true;
 }
 
-/* Blames the source to which a loop of GLib comes again and again while an idle source is ready, as that has a
- * lower priority: also if the other one sleeps in most of its turns. Returns whether there is one. */
+/* Blames the source to which a loop of GLib comes again and again while an idle source is ready, as that
+ * has a lower priority: also if the other one sleeps in most of its turns. Returns whether there is one. */
 static bool blame_source(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;

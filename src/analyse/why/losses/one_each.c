@@ -4,8 +4,8 @@
  * the whole program rests. Several wake-ups become one run: so things are left when nobody wakes it any more.
  *
  * It takes one in each run if each of them began one task at the same place, with an amount in its name, as
- * in “write 4 bytes”, and those runs that came for several wake-ups began no more than the others. A callback
- * that takes all there is at once would have begun several, or a larger one.
+ * in “write 4 bytes”, and those runs that came for several wake-ups began no more than the others. A
+ * callback that takes all there is at once would have begun several, or a larger one.
  *
  * It also does if each run began one task like the others, whatever it is called, and the last run was the
  * first for several wake-ups, by several threads: some of them got what they wait for, and others didn't.
@@ -184,8 +184,8 @@ static bool takes_one_each(struct habit *habit)
 
 /* ---- Those who woke it ------------------------------------------------------------------------ */
 
-/* Looks at all turns of the handle. Returns whether each began one task like the others, and the last one alone
- * came for several wake-ups. Sets *since to the end of the turn before. */
+/* Looks at all turns of the handle. Returns whether each began one task like the others, and the last one
+ * alone came for several wake-ups. Sets *since to the end of the turn before. */
 static bool merges_last(struct habit *habit, int64_t *since)
 {
 	const struct thrum__model *model = habit->model;
@@ -212,8 +212,8 @@ static bool merges_last(struct habit *habit, int64_t *since)
 	return turn.woken == 0 && habit->last.woken > 1 && habit->singles >= ANSWERS_MIN;
 }
 
-/* The first of the threads that woke the handle for its last turn, since a time, and wait since then. NONE: there
- * is none, or none has gone on. */
+/* The first of the threads that woke the handle for its last turn, since a time, and wait since then.
+ * NONE: there is none, or none has gone on. */
 static uint32_t left_waker(const struct habit *habit, int64_t since)
 {
 	const struct thrum__model *model = habit->model;
@@ -325,8 +325,9 @@ static bool is_spent(const struct thrum__model *model, uint32_t timer)
 	return false;
 }
 
-/* Whether each timer that is left came and isn't set, or has come round since a time, and only ticks: it never
- * began anything, and told nobody to go on. Another one may give a thread work later, so that this doesn't hang. */
+/* Whether each timer that is left came and isn't set, or has come round since a time, and only ticks: it
+ * never began anything, and told nobody to go on. Another one may give a thread work later, so that this
+ * doesn't hang. */
 static bool only_ticks(const struct thrum__model *model, int64_t since)
 {
 	THRUM__EACH_TASK (model, task) {

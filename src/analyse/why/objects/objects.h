@@ -142,9 +142,9 @@ struct thrum__why_wake {
 bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, uint32_t waiter,
 	int64_t since, struct thrum__why_wake *);
 
-/* Whether the path ends at a condition, or at a task that its waiter made ready and that never ran, and the last
- * thing that this waiter signalled was another condition, where the wrong task was woken: the right one may be to
- * signal the leaf, or to run it. */
+/* Whether the path ends at a condition, or at a task that its waiter made ready and that never ran, and
+ * the last thing that this waiter signalled was another condition, where the wrong task was woken: the
+ * right one may be to signal the leaf, or to run it. */
 bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
 	struct thrum__why_wake *);
 

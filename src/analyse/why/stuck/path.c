@@ -362,8 +362,8 @@ static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
 }
 
 /* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but
- * another task is blocked on the thread, makes *link lead to that one. The same for a task that is ready, if all
- * like it ran there. */
+ * another task is blocked on the thread, makes *link lead to that one. The same for a task that is ready,
+ * if all like it ran there. */
 static bool thread_wait(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t task, struct thrum__why_link *link)
 {
