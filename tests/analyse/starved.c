@@ -364,6 +364,44 @@ static void by_one_that_comes_again(void **state)
 	assert_int_equal(finding.steps[0].more, 199);
 }
 
+/* Main's task makes tile 10 and the music ready, 5. Another thread runs tile after tile, each of which makes the
+ * next one ready; `other` runs before. */
+static void tell_tiles(char *lines, size_t room, const char *other)
+{
+	size_t size = (size_t)snprintf(lines, room,
+		MAIN "0 suspend \"wait for work\n0 @1 create - 9 thread\n0 @1 switch 9\n"
+		     "0 @1 suspend \"wait for work\n0 @1 resume\n"
+		     "1" MS "create 1 10 task\n1" MS "label 10 \"tile 0\n1" MS "ready 1 10\n1" MS
+		     "create 1 5 task\n1" MS "label 5 \"music\n1" MS "ready 1 5\n%s",
+		other);
+
+	for (int i = 0; i < 15; i++)
+		size += (size_t)snprintf(lines + size, room - size,
+			"%d" MS "@1 switch %d\n%d" MS "@1 create %d %d task\n%d" MS
+			"@1 label %d \"tile %d\n%d" MS "@1 ready %d %d\n%d" MS
+			"@1 resolve %d %d\n%d" MS "@1 switch 9\n",
+			100 * i + 3, 10 + i, 100 * i + 102, 10 + i, 11 + i, 100 * i + 102, 11 + i,
+			i + 1, 100 * i + 102, 10 + i, 11 + i, 100 * i + 102, 10 + i, 10 + i,
+			100 * i + 102);
+}
+
+static void by_those_that_its_maker_began(void **state)
+{
+	static char lines[16384];
+	struct thrum__finding finding;
+
+	(void)state;
+	tell_tiles(lines, sizeof lines, "");
+	finding = expect(lines);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_OVERTAKES);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_READY);
+	/* Others that main began run elsewhere: so music may, too. */
+	tell_tiles(lines, sizeof lines,
+		"2" MS "create 1 6 task\n2" MS "ready 1 6\n2" MS "@2 create - 8 thread\n2" MS
+		"@2 switch 6\n3" MS "@2 resolve 6 6\n3" MS "@2 switch 8\n");
+	expect_others(lines);
+}
+
 /* A source sleeps in each of its turns, while the handle 5, of a name, is ready for so many turns. */
 static void tell_source(char *lines, size_t room, const char *name, unsigned turns)
 {
@@ -470,6 +508,7 @@ int main(void)
 		cmocka_unit_test(without_an_end),
 		cmocka_unit_test(not_a_timer_that_repeats),
 		cmocka_unit_test(by_one_that_comes_again),
+		cmocka_unit_test(by_those_that_its_maker_began),
 		cmocka_unit_test(by_a_source_of_higher_priority),
 		cmocka_unit_test(not_a_timer_that_came),
 		cmocka_unit_test(not_behind_its_like),

@@ -86,13 +86,36 @@ struct marked {
 	unsigned left;
 };
 
-/* The lane on which a task that never ran would run: that of one like it, or else where it was made. */
-static uint32_t lane_of_new(const struct thrum__search *search, uint32_t task)
+/* The lane on which all ran that a task made ready last, as far as they ran; NONE: there is none, or there are
+ * several. */
+static uint32_t lane_of_siblings(const struct thrum__model *model, uint32_t maker)
+{
+	uint32_t lane = THRUM__NONE;
+
+	if (!thrum__model_has_row(&model->tasks, maker))
+		return THRUM__NONE;
+	THRUM__ACTS_OF (model, maker, edge, LOOK_BACK, THRUM__EDGE_READY) {
+		uint32_t on = thrum__why_last_lane(model, THRUM__EDGE(model, edge, to));
+
+		if (on == THRUM__NONE)
+			continue;
+		if (lane != THRUM__NONE && on != lane)
+			return THRUM__NONE;
+		lane = on;
+	}
+	return lane;
+}
+
+/* The lane on which a task that never ran would run: that of one like it, or of others that the same task made
+ * ready, or else where it was made. */
+static uint32_t lane_of_new(const struct thrum__search *search, uint32_t task, uint32_t maker)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	uint32_t lane = peer ? thrum__why_last_lane(model, peer->sample) : THRUM__NONE;
 
+	if (lane == THRUM__NONE)
+		lane = lane_of_siblings(model, maker);
 	return lane == THRUM__NONE ? THRUM__TASK(model, task, lane) : lane;
 }
 
@@ -114,7 +137,7 @@ static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool ha
 	*ready = THRUM__NONE;
 	if (ran - delay.ready < LATE || marked->left == 0)
 		return;
-	delay.lane = run == THRUM__NONE ? lane_of_new(marked->search, task)
+	delay.lane = run == THRUM__NONE ? lane_of_new(marked->search, task, delay.by)
 					: THRUM__RUN(model, run, lane);
 	marked->left--;
 	thrum__why_blame_hog(marked->search, &delay);
