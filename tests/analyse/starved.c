@@ -364,8 +364,8 @@ static void by_one_that_comes_again(void **state)
 	assert_int_equal(finding.steps[0].more, 199);
 }
 
-/* Main's task makes tile 10 and the music ready, 5. Another thread runs tile after tile, each of which makes the
- * next one ready; `other` runs before. */
+/* Main's task makes tile 10 and the music ready, 5. Another thread runs tile after tile, each of which
+ * makes the next one ready; `other` runs before. */
 static void tell_tiles(char *lines, size_t room, const char *other)
 {
 	size_t size = (size_t)snprintf(lines, room,

@@ -86,8 +86,8 @@ struct marked {
 	unsigned left;
 };
 
-/* The lane on which all ran that a task made ready last, as far as they ran; NONE: there is none, or there are
- * several. */
+/* The lane on which all ran that a task made ready last, as far as they ran; NONE: there is none, or there
+ * are several. */
 static uint32_t lane_of_siblings(const struct thrum__model *model, uint32_t maker)
 {
 	uint32_t lane = THRUM__NONE;
@@ -106,8 +106,8 @@ static uint32_t lane_of_siblings(const struct thrum__model *model, uint32_t make
 	return lane;
 }
 
-/* The lane on which a task that never ran would run: that of one like it, or of others that the same task made
- * ready, or else where it was made. */
+/* The lane on which a task that never ran would run: that of one like it, or of others that the same task
+ * made ready, or else where it was made. */
 static uint32_t lane_of_new(const struct thrum__search *search, uint32_t task, uint32_t maker)
 {
 	const struct thrum__model *model = search->model;
