@@ -97,7 +97,7 @@ static bool is_taken(const struct thrum__search *search, uint32_t wait,
 	return false;
 }
 
-/* Whether a task is ready and never ran, and the one that made it ready has waited for it since. */
+/* Whether a task is ready and never ran, and a waiter made it ready. */
 static bool is_job_of(const struct thrum__model *model, uint32_t task, uint32_t waiter)
 {
 	return THRUM__TASK(model, task, run) == THRUM__NONE &&

@@ -2,7 +2,7 @@
 /*
  * Tells whether a callback waits for what only its own loop may do next: another task is ready since the
  * callback began, and no thread is left that could run it but the loop's. Or a thread that ran its loop so
- * far waits outside of it.
+ * far waits outside of it. Or only tasks of one lane ever served an object, or are like one that is ready.
  */
 #include "analyse/why/deadlock/lanes.h"
 #include "analyse/why/stuck/stuck.h"

@@ -195,8 +195,8 @@ bool thrum__why_is_at_standstill(struct thrum__search *, const struct thrum__why
 
 /* ---- Callbacks that wait for their own loop (own_loop.c) --------------------------------------- */
 
-/* The task that keeps the lane on which all ran that ever signalled an object: they have ended, one after the
- * other, and no other lane is known to run their like. NONE: it isn't so. O(signals). */
+/* The task that keeps the lane on which all ran that ever signalled an object, and have ended. NONE: it isn't
+ * so. O(signals). */
 uint32_t thrum__why_keeper_of(const struct thrum__search *, uint32_t object);
 
 /* The lane on which all like a task ran, three or more, if it is ready and hasn't run; or NONE. O(tasks). */
