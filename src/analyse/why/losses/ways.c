@@ -9,6 +9,8 @@
  * If others wait for an object, its signals are such ends: who ended before, in the same turn of a loop, gave
  * back a permit or counted itself.
  */
+#include <string.h>
+
 #include "analyse/why/losses/likes.h"
 
 #define LIKE_MIN 4    /* so many that ended show how such tasks end */
@@ -335,6 +337,12 @@ static void tell(struct thrum__finding *finding, const struct thrum__model *mode
 	thrum__why_move_last(finding, 0);
 }
 
+/* Whether an adapter saw why it doesn't come, and its name says so. */
+static bool names_cause(const struct thrum__model *model, uint32_t task)
+{
+	return strstr(thrum__model_task_name(model, task, NULL), ", quit before it ran by ");
+}
+
 static void add_way(struct thrum__likes *likes, struct thrum__finding *finding)
 {
 	const struct thrum__model *model = likes->search->model;
@@ -360,7 +368,7 @@ static void add_way(struct thrum__likes *likes, struct thrum__finding *finding)
 		tell(finding, model, THRUM__STEP_ENDS_WITHOUT, task, likes->leaf);
 		return;
 	}
-	task = last_tick(likes);
+	task = names_cause(model, likes->leaf) ? THRUM__NONE : last_tick(likes);
 	if (task != THRUM__NONE)
 		tell(finding, model, THRUM__STEP_NOT_AGAIN, task, likes->leaf);
 	else
