@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Events that loops of GLib never see: a quit before the run, data of a source in a context that no loop runs, the end of
-# a child whose output nobody reads before. The program knows nothing of thrum.
+# Events that loops of GLib never see: a quit before the run, data of a source in a context that no loop runs,
+# the end of a child whose output nobody reads before. The program knows nothing of thrum.
 # shellcheck disable=SC1091,SC2154,SC2004,SC2034
 set -u
 . "$(dirname "$0")/adapt.bash"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Events that GLib's loops never see. With `quit`, a call runs a loop of its own for each answer, but the last
- * answer comes before that loop runs, so its quit is forgotten. With `unrun`, the first such call leaves a
- * source in its own context, which no loop runs later. With `unread`, a child fills a pipe, which is read
- * only after its end. With `fine` behind it, each does it right. It knows nothing of thrum. Where it hangs,
- * SIGALRM ends it.
+ * Events that GLib's loops never see. With `quit`, a call runs a loop of its own for each answer, but the
+ * last answer comes before that loop runs, so its quit is forgotten. With `unrun`, the first such call
+ * leaves a source in its own context, which no loop runs later. With `unread`, a child fills a pipe, which
+ * is read only after its end. With `fine` behind it, each does it right. It knows nothing of thrum. Where
+ * it hangs, SIGALRM ends it.
  */
 #include <gio/gio.h>
 #include <glib-unix.h>
