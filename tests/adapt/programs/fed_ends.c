@@ -85,7 +85,7 @@ static void *nap(void *unused)
 
 static void *work(void *answer)
 {
-	usleep(NAPS * 100000);
+	usleep(NAPS * 100000 * slowness()); /* until after the end */
 	put(*(int *)answer);
 	return NULL;
 }
