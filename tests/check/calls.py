@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""doc/programs.md lists the calls for which the adapters' library stands in: no more, no less. The
+"""doc/adapters.md lists the calls for which the adapters' library stands in: no more, no less. The
 library itself waits in the real functions: its own waits are not the program's."""
 
 import os
@@ -19,7 +19,7 @@ lines = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True, capt
 defined = {line.split()[-1].split("@")[0] for line in lines}
 # The linker makes these for a section.
 defined -= {"__start_thrum_reals", "__stop_thrum_reals"}
-with open(os.path.join(os.environ["SOURCE"], "doc/programs.md"), encoding="utf-8") as file:
+with open(os.path.join(os.environ["SOURCE"], "doc/adapters.md"), encoding="utf-8") as file:
     text = file.read()
 listed = re.findall(r"`(\w+)`", text.partition("## All calls\n")[2].partition("**pthread**")[2])
 failed = False
@@ -28,13 +28,13 @@ families = [family for family in ("uv_", "ev", "bufferevent", "g_", "io_uring")
             if not any(name.startswith(family) for name in defined)]
 for name in sorted(set(listed) - defined):
     if not name.lstrip("_").startswith(tuple(families)):
-        print(f"doc/programs.md lists {name}, but thrum doesn't stand in for it")
+        print(f"doc/adapters.md lists {name}, but thrum doesn't stand in for it")
         failed = True
 for name in sorted(defined - set(listed)):
-    print(f"doc/programs.md doesn't list {name}, for which thrum stands in, under \"All calls\"")
+    print(f"doc/adapters.md doesn't list {name}, for which thrum stands in, under \"All calls\"")
     failed = True
 if len(listed) != len(set(listed)):
-    print("doc/programs.md lists a call twice:", sorted(n for n in set(listed) if listed.count(n) > 1))
+    print("doc/adapters.md lists a call twice:", sorted(n for n in set(listed) if listed.count(n) > 1))
     failed = True
 
 with open(os.path.join(os.environ["SOURCE"], "src/adapt/call/blocking.def"), encoding="utf-8") as file:
