@@ -367,8 +367,8 @@ void thrum__fleet_gather_look(const struct thrum__fleet_gather *g,
 
 /* ---- The header ----------------------------------------------------------------------------- */
 
-/* Makes the header of a recording with so many packets. The layout is that of the first header; clocks,
- * losses and the end are the latest. */
+/* Makes the header of a recording with so many packets. The layout and the clock's frequency are those of the
+ * first header, which was checked; its readings, losses and the end are the latest. */
 static void make_header(const struct thrum__fleet_gather *g, uint32_t packets, uint32_t state,
 	struct thrum__header *to)
 {
@@ -385,6 +385,7 @@ static void make_header(const struct thrum__fleet_gather *g, uint32_t packets, u
 	to->off_cpu = h->off_cpu;
 	memcpy(to->magic, h->magic, sizeof to->magic);
 	to->version = h->version;
+	to->clock_frequency = h->clock_frequency;
 	to->packets = packets;
 	to->packet.offset = h->packet.offset;
 	to->packet.size = (uint64_t)packets * h->packet_size;

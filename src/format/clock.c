@@ -117,7 +117,8 @@ void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thru
 	metadata->frequency = second;
 	metadata->offset_s = 0;
 	metadata->offset = 0;
-	if (atomic_load(&start->ticket) == 0)
+	/* One that nobody checked may have no frequency. */
+	if (atomic_load(&start->ticket) == 0 || second == 0)
 		return;
 	/* Wall time at the first reading less the clock's value, both in seconds and ticks. */
 	uint64_t wall = thrum__format_multiply_divide(start->realtime % SECOND, second, SECOND);

@@ -694,6 +694,34 @@ static void refuses_bad_messages(void **state)
 	thrum__fleet_gather_destroy(g);
 }
 
+/* A later header without one would make the recording unreadable. */
+static void keeps_the_frequency(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__output output = {f, write_gathered};
+	const struct thrum__header *header = (const void *)f->gathered;
+	uint64_t frequency = f->recording.header->clock_frequency;
+	struct thrum__fleet_gather *g;
+	struct {
+		uint32_t offset, size;
+		uint8_t header[sizeof *header];
+	} damaged = {0, sizeof *header, {0}};
+
+	packet(f, 0, 0, "zero");
+	packet(f, 1, 1, "one");
+	assert_int_equal(step(f, true, false), 1);
+	assert_int_equal(thrum__fleet_gather_create(&output, &g), 0);
+	give_tables(f, g);
+	assert_int_equal(thrum__fleet_gather_begin(g, NULL), 0);
+	give_pieces(f, g);
+	f->recording.header->clock_frequency = 0;
+	memcpy(damaged.header, f->recording.header, sizeof *header);
+	assert_int_equal(thrum__fleet_gather_table(g, 0, &damaged, sizeof damaged), 0);
+	assert_int_equal(thrum__fleet_gather_end(g), 0);
+	assert_int_equal(header->clock_frequency, frequency);
+	thrum__fleet_gather_destroy(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -712,6 +740,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_bad_messages, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keeps_the_frequency, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,12 @@ static void does_without_readings(void **state)
 	assert_int_equal(metadata.frequency, 250000000);
 	assert_int_equal(metadata.offset_s, 0);
 	assert_int_equal(metadata.offset, 0);
+	/* As a header that nobody checked. */
+	header.clock_frequency = 0;
+	set_reading(&header.start, 1000, 5000, UINT64_C(1700000000) * 1000000000);
+	thrum__format_set_clock(&metadata, &header);
+	assert_int_equal(metadata.frequency, 0);
+	assert_int_equal(metadata.offset, 0);
 }
 
 /* A clock that the program gave may run at any speed, but not if a host has compared it with its own. */
