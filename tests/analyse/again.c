@@ -289,19 +289,25 @@ static void the_only_timer_is_not_started_again(void **state)
 
 /* ---- Timers that are put off --------------------------------------------------------------------- */
 
-/* The mixer waits for a condition that nobody signals. The timer 5 is set anew by 6 each 15 ms; after so many
- * times, another task does so. */
-static void tell_saves(int other, const char *between)
+/* The mixer waits for a condition that nobody signals. `first` sets the timer 5, which is set anew by 6 each
+ * 15 ms; after so many times, another task does so. */
+static void tell_saves_after(int first, int other, const char *between)
 {
 	begin();
 	story_tell("0 create 1 3 condition\n0 label 3 \"saved\n1" MS "wait 2 3\n");
 	story_tell("1" MS "create 1 5 timer\n1" MS "label 5 \"timer on_save\n");
 	story_tell("1" MS "create 1 6 timer\n1" MS "label 6 \"timer on_blink\n");
 	story_tell("1" MS "create 1 7 timer\n1" MS "label 7 \"timer on_key\n");
+	story_tell("2" MS "switch %d\n2" MS "due 5 =20000000\n3" MS "switch 1\n", first);
 	for (int i = 0; i < 60; i++)
 		story_tell("%d" MS "switch %d\n%d" MS "due 5 =20000000\n%d" MS "switch 1\n%s",
 			15 * i + 5, i < other ? 6 : 7, 15 * i + 5, 15 * i + 6,
 			i == 50 ? between : "");
+}
+
+static void tell_saves(int other, const char *between)
+{
+	tell_saves_after(7, other, between);
 }
 
 static void a_timer_puts_another_one_off(void **state)
@@ -317,6 +323,11 @@ static void a_timer_puts_another_one_off(void **state)
 	expect(-1, 0, 0, 0);
 	tell_saves(60, "");
 	story_tell("900" MS "signal 1 3 =0\n"); /* somebody signals the condition */
+	expect(-1, 0, 0, 0);
+	/* Only the other timer ever set it: it is there to tell that this one comes no more. */
+	tell_saves_after(6, 60, "");
+	expect(-1, 0, 0, 0);
+	tell_saves_after(1, 60, ""); /* or the main thread did so at first */
 	expect(-1, 0, 0, 0);
 }
 
@@ -347,21 +358,26 @@ static void the_timer_of_an_answer_is_put_off(void **state)
 	expect(-1, 0, 0, 0);
 }
 
-/* The timer 5 serves the mixer's wait for a stream. It waits again, and two handles named alike set the timer
- * anew, each after 15 ms; once `between` happens. */
-static void tell_debounce(const char *second, const char *between)
+/* The timer 5 serves the mixer's wait for a stream. It may ask the handle 7, waits again, and two handles named
+ * alike set the timer anew, each after 15 ms; once `between` happens. */
+static void tell_debounce_after(const char *ask, const char *second, const char *between)
 {
 	begin();
 	story_tell(
 		"0 create 1 3 stream\n0 label 3 \"socket\n0 create 1 7 handle\n0 label 7 \"event on_key\n"
 		"0 create 1 8 handle\n0 label 8 \"%s\n1" MS "create 1 5 timer\n1" MS
 		"label 5 \"timer on_save\n1" MS "due 5 =20000000\n1" MS "wait 2 3\n"
-		"21" MS "switch 5\n21" MS "signal 5 3 =1\n21" MS "read 2 3\n22" MS "switch 1\n23" MS
-		"wait 2 3\n",
-		second);
+		"21" MS "switch 5\n21" MS "signal 5 3 =1\n21" MS "read 2 3\n22" MS "switch 1\n22" MS
+		"%s\n23" MS "wait 2 3\n",
+		second, ask);
 	for (int i = 2; i < 60; i++)
 		story_tell("%d" MS "switch %d\n%d" MS "due 5 =20000000\n%d" MS "switch 1\n%s",
 			15 * i, 7 + i % 2, 15 * i, 15 * i + 1, i == 50 ? between : "");
+}
+
+static void tell_debounce(const char *second, const char *between)
+{
+	tell_debounce_after("ready 2 7", second, between);
 }
 
 static void the_timer_that_serves_is_put_off(void **state)
@@ -369,6 +385,9 @@ static void the_timer_that_serves_is_put_off(void **state)
 	(void)state;
 	tell_debounce("event on_key", "");
 	expect(THRUM__STEP_PUT_OFF, 5, 8, 0);
+	/* The mixer asks for nothing: it waits until no key comes any more. */
+	tell_debounce_after("switch 1", "event on_key", "");
+	expect(-1, 0, 0, 0);
 	/* Things of another sort happen. */
 	tell_debounce("event on_click", "");
 	expect(-1, 0, 0, 0);

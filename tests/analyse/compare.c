@@ -382,6 +382,30 @@ static void binds_and_maps_are_alike(void **state)
 	check(good, good, false, "");
 }
 
+/* A semaphore's permit is a try, or a bind of one that waits for it. */
+static void binds_and_tries_are_alike(void **state)
+{
+	check("0 create - 1 thread\n0 switch 1\n5 create 1 2 try\n5 label 2 \"load\n9 resolve 1 2\n",
+		"0 create - 1 thread\n0 switch 1\n5 create 1 2 bind\n5 label 2 \"load\n9 resolve 1 2\n",
+		false, "");
+}
+
+#define FILE_STORY(name) \
+	"0 create - 1 thread\n0 switch 1\n5 create 1 2 request\n5 label 2 \"file open " name "\n" \
+	"9 resolve 1 2\n20 resolve 1 1\n"
+
+/* The names of temporary files have a part that differs in each run. */
+static void temporary_names_are_alike(void **state)
+{
+	check(FILE_STORY("/tmp/queue-OjeQLt/orders-1"), FILE_STORY("/tmp/queue-pL12us/orders-1"),
+		false, "");
+	check(FILE_STORY("auditBPt0O3 (deleted)"), FILE_STORY("auditxGAwpB (deleted)"), false, "");
+	check(FILE_STORY("/tmp/orders"), FILE_STORY("/tmp/queues"), false,
+		"missing file open /tmp/orders, added file open /tmp/queues");
+	check(FILE_STORY("/srv/OjeQLt"), FILE_STORY("/srv/pL12us"), false,
+		"missing file open /srv/OjeQLt, added file open /srv/pL#us");
+}
+
 static void one_after_the_other(void **state)
 {
 	check(parts_at_once, parts_in_turn, false, "sequential part");
@@ -944,6 +968,8 @@ int main(void)
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(many_times_as_many),
 		cmocka_unit_test(binds_and_maps_are_alike),
+		cmocka_unit_test(binds_and_tries_are_alike),
+		cmocka_unit_test(temporary_names_are_alike),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(a_group_is_used_in_one_only),
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),

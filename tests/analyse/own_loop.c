@@ -242,6 +242,10 @@ static void a_callback_blocks_the_loop_that_serves(void **state)
 	tell_served("2" MS "@2 create 3 7 task\n2" MS "@2 switch 7\n2" MS "@2 signal 7 5 =0\n2" MS
 		    "@2 resolve 7 7\n2" MS "@2 switch 3\n");
 	expect_kept(false, THRUM__STEP_BLOCKS_SERVERS, 6, 5);
+	/* Another thread goes on, and may signal it for the first time. */
+	tell_served("");
+	story_tell("6" MS "@3 create - 9 thread\n6" MS "@3 switch 9\n");
+	expect_kept(false, THRUM__STEP_BLOCKS_SERVERS, 6, 5);
 }
 
 /* Threads 2 and 3 run jobs from a queue: three end, one of them on a lane. Another one, 14, waits for the
@@ -276,6 +280,11 @@ static void a_job_blocks_its_queue(void **state)
 	expect_kept(true, THRUM__STEP_NEEDS_LANE, 15, 14);
 	/* Another thread runs such jobs, too. */
 	tell_queue("2");
+	expect_kept(false, THRUM__STEP_NEEDS_LANE, 15, 14);
+	/* Another thread of the pool runs jobs of another sort so far, and may run it. */
+	tell_queue("1");
+	story_tell("10" MS "create 1 20 task\n10" MS "label 20 \"index\n10" MS
+		   "@3 create - 9 thread\n10" MS "@3 switch 20\n");
 	expect_kept(false, THRUM__STEP_NEEDS_LANE, 15, 14);
 }
 

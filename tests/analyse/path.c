@@ -491,6 +491,29 @@ static void late_timers_show_who_hogs_the_lane(void **state)
 		"90-91 late tick 1\n");
 }
 
+/* A thread that sleeps wakes up late: it ran nothing meanwhile. */
+static void a_sleeper_wakes_up_late(void **state)
+{
+	check_path(LANE "5 create 1 3 task\n"
+			"5 label 3 \"nap\n"
+			"10 switch 3\n"
+			"10 create 3 2 timer\n"
+			"10 label 2 \"sleep\n"
+			"10 due 2 =30\n"
+			"11 wait 3 2\n"
+			"11 suspend \"blocked for a time\n"
+			"90 resume\n"
+			"91 resolve 3 2\n"
+			"91 read 3 2\n"
+			"95 resolve 3 3\n",
+		false, 3,
+		"5-10 queued nap 1\n"
+		"10-11 runs nap\n"
+		"11-90 waits nap;sleep\n"
+		"90-91 late nap;sleep 3\n"
+		"91-95 runs nap\n");
+}
+
 /* As in a damaged recording. */
 static void a_timer_was_due_before_it_began(void **state)
 {
@@ -657,6 +680,7 @@ int main(void)
 		cmocka_unit_test(a_chain_is_one),
 		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),
 		cmocka_unit_test(late_timers_show_who_hogs_the_lane),
+		cmocka_unit_test(a_sleeper_wakes_up_late),
 		cmocka_unit_test(a_timer_was_due_before_it_began),
 		cmocka_unit_test(mirage_waiters_follow_the_signal),
 		cmocka_unit_test(messages_lead_to_other_processes),

@@ -9,6 +9,8 @@
 
 #define FLAT (UINT32_MAX - 1) /* as a parent: the group holds a kind and pattern of any creator */
 #define DEPTH_MAX 16          /* groups above a group; a deeper one gets a parent above its own */
+#define TEMPORARY 6           /* letters and digits by which mkstemp() makes a name unique */
+#define LABEL_MAX 1024        /* bytes of a temporary file's label that are read */
 
 const char *thrum__diff_group_name(const struct thrum__comparison *comparison, uint32_t group,
 	size_t *size)
@@ -74,11 +76,60 @@ static bool is_ground(const struct thrum__model *model, uint32_t task)
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-/* The kind that stands for a task's in a group. A promise with a label may be that of a bind or a map: that
- * depends on whether what it was made from had ended. */
+/* The kind that stands for a task's in a group. A promise with a label may be that of a bind, a map or a try:
+ * that depends on whether what it was made from had ended. */
 static unsigned class_of(uint8_t kind)
 {
-	return kind == THRUM_KIND_MAP ? THRUM_KIND_BIND : kind;
+	return kind == THRUM_KIND_MAP || kind == THRUM_KIND_TRY ? THRUM_KIND_BIND : kind;
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether these letters and digits are as mkstemp() chooses them, and look like no word. */
+static bool is_random(const char *text)
+{
+	unsigned capitals = 0;
+
+	for (int i = 0; i < TEMPORARY; i++)
+		capitals += text[i] >= 'A' && text[i] <= 'Z';
+	return capitals > 0 && capitals < TEMPORARY;
+}
+
+/* Whether a label names a temporary file. */
+static bool is_temporary(const char *label)
+{
+	return strstr(label, "/tmp/") || strstr(label, "/dev/shm/") || strstr(label, " (deleted)");
+}
+
+/* Copies a label without the part of temporary files' names that differs in each run. Returns the size. */
+static size_t drop_random(const char *label, size_t size, char to[LABEL_MAX])
+{
+	size_t word = 0, used = 0; /* word: letters and digits up to here */
+
+	for (size_t i = 0; i < size && used < LABEL_MAX - 1; i++) {
+		word = is_alnum(label[i]) ? word + 1 : 0;
+		to[used++] = label[i];
+		if (word >= TEMPORARY && (i + 1 == size || !is_alnum(label[i + 1])) &&
+			is_random(to + used - TEMPORARY)) {
+			used -= TEMPORARY;
+			to[used++] = '#';
+		}
+	}
+	return used;
+}
+
+/* The pattern of a label. */
+static size_t pattern_of(const char *label, size_t size, char to[THRUM__LABEL_PATTERN_MAX])
+{
+	char plain[LABEL_MAX];
+
+	if (!is_temporary(label))
+		return thrum__analyse_label_pattern(label, size, to);
+	size = drop_random(label, size, plain);
+	return thrum__analyse_label_pattern(plain, size, to);
 }
 
 /* Sets *group to the group of a kind and pattern below `parent`, which is added if it is new. */
@@ -151,7 +202,7 @@ static int group_task(struct thrum__comparison *comparison, struct thrum__aligne
 	above = creator < task ? nearest[creator] : THRUM__NONE;
 	side->above[task] = nearest[task] = above;
 	text = is_ground(model, task) ? "" : name_of(comparison, side, task, label, &size);
-	size = *text ? thrum__analyse_label_pattern(text, size, pattern) : 0;
+	size = *text ? pattern_of(text, size, pattern) : 0;
 	if (size == 0)
 		return 0;
 	nearest[task] = task;

@@ -212,7 +212,12 @@ static void add_between(struct thrum__slow_walk *walk, const struct thrum__slow_
 		run.task != piece->task && !thrum__slow_is_ground(walk->model, run.task);
 	uint32_t row = is_blocked ? interruption(walk, lane, run.end, to) : THRUM__NONE;
 
-	if (row != THRUM__NONE && !is_idle(walk->model, row))
+	/* A thread that sleeps wakes up late, as the machine has others to run. */
+	if (row != THRUM__NONE && doing == THRUM__DOING_LATE &&
+		thrum__slow_is_waiting(walk, piece->depth,
+			thrum__model_heir(walk->model, run.task)))
+		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+	else if (row != THRUM__NONE && !is_idle(walk->model, row))
 		add_run(walk, piece, lane, run.task, from, to, doing);
 	else if (row == THRUM__NONE || !add_blocked(walk, piece, run.task, from, to, doing))
 		add_pause(walk, piece, lane, from, to);

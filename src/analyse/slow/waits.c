@@ -312,7 +312,7 @@ static void push_hold(struct thrum__slow_walk *walk, struct thrum__slow_piece th
 	/* One that waits itself on this path only handed the lock on. */
 	if (thrum__slow_is_waiting(walk, thing.depth, thrum__model_heir(walk->model, known)))
 		known = holder;
-	if (thing.holder == THRUM__NONE)
+	if (thing.holder == THRUM__NONE && thrum__slow_frame_is_lock(walk->paths, thing.frame))
 		thing.holder = known;
 	if (known != holder &&
 		thrum__slow_frame_find(walk->paths, thing.frame, known, THRUM__DOING_RUNS,

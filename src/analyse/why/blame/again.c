@@ -19,6 +19,7 @@
 #define WAIT_MIN 200000000 /* ns; shorter waits are not */
 #define LATE 10            /* so many times as long as it takes, a timer was put off */
 #define AGAIN 4       /* so many times as long as it takes, a timer that repeats would have come */
+#define ASKED_BACK 64 /* edges of a waiter that are searched for its question */
 #define TAIL 10000000 /* ns in which a loop goes to sleep */
 
 /* ---- Sources that were made for each wait --------------------------------------------------- */
@@ -411,8 +412,47 @@ static bool is_for_question(struct thrum__search *search, uint32_t timer, uint32
 	return false;
 }
 
+/* Whether a callback other than `by` ever set a timer: then that isn't there just to tell that `by` comes no
+ * more, as one that watches it. */
+static bool is_set_by_others(struct thrum__search *search, uint32_t timer, uint32_t by)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t note = THRUM__TASK(model, timer, note), row = model->runs.count - 1;
+
+	THRUM__NOTES_BACK (model, note, UINT32_MAX) {
+		uint32_t task;
+
+		if (!thrum__why_spend(search, 1))
+			break;
+		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+			continue;
+		task = thrum__why_ran_at(model, THRUM__TASK(model, timer, lane),
+			THRUM__NOTE(model, note, time), &row);
+		if (task != THRUM__NONE && task != by && task != timer &&
+			!thrum__analyse_task_is_lane(model, task))
+			return true;
+	}
+	return false;
+}
+
+bool thrum__why_has_asked(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	uint32_t edge = THRUM__TASK(model, link->task, edge_out);
+
+	THRUM__EDGES_BACK (model, edge, prev_out, ASKED_BACK) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_LINK || kind == THRUM__EDGE_SIGNAL ||
+			kind == THRUM__EDGE_READY)
+			return true;
+		if (kind == THRUM__EDGE_READ && THRUM__EDGE(model, edge, to) == link->wait.on)
+			return false;
+	}
+	return false;
+}
+
 /* The timer that another one puts off since a wait began; else NONE. If the wait is for the answer by a
- * connection, the question has set the timer. */
+ * connection, the question has set the timer; else another callback than that has set it, too. */
 static uint32_t put_off(struct thrum__search *search, const struct thrum__why_link *link,
 	uint32_t *by)
 {
@@ -429,7 +469,9 @@ static uint32_t put_off(struct thrum__search *search, const struct thrum__why_li
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
 			continue;
 		*by = putter_of(search, task, link->wait.since, true);
-		if (*by != THRUM__NONE && (!is_stream || is_for_question(search, task, link->task)))
+		if (*by != THRUM__NONE &&
+			(is_stream ? is_for_question(search, task, link->task)
+				   : is_set_by_others(search, task, *by)))
 			return task;
 	}
 	return THRUM__NONE;
@@ -442,7 +484,8 @@ uint32_t thrum__why_put_off_server(const struct thrum__search *search,
 
 	if (servers->count != 1 || !servers->is_whole ||
 		!thrum__analyse_task_is_pending(search->model, timer) ||
-		THRUM__TASK(search->model, timer, kind) != THRUM_KIND_TIMER)
+		THRUM__TASK(search->model, timer, kind) != THRUM_KIND_TIMER ||
+		!thrum__why_has_asked(search->model, link))
 		return THRUM__NONE;
 	*by = putter_of(search, timer, link->wait.since, false);
 	return *by == THRUM__NONE ? THRUM__NONE : timer;

@@ -49,8 +49,18 @@ static uint32_t ended_by(const struct thrum__model *model, uint32_t task)
 struct enders {
 	uint32_t task[ENDERS_MAX], times[ENDERS_MAX];
 	unsigned count, changes; /* how often the next was ended by another one */
+	unsigned strangers;      /* times that the ender isn't the thread that ran the task */
 	int64_t left;            /* since when one of these is pending */
 };
+
+/* Whether a thread ran a task last. */
+static bool is_thread_of(const struct thrum__model *model, uint32_t thread, uint32_t task)
+{
+	uint32_t lane = thrum__why_last_lane(model, task);
+
+	return thread != THRUM__NONE && lane != THRUM__NONE &&
+		thrum__why_heir_of(model, model->lanes[lane].task) == thread;
+}
 
 /* Returns false if some aren't known, or there are more than `most`. */
 static bool find_enders(struct thrum__search *search, uint32_t task, unsigned most,
@@ -83,6 +93,7 @@ static bool find_enders(struct thrum__search *search, uint32_t task, unsigned mo
 		enders->task[at] = by;
 		enders->times[at]++;
 		enders->changes += by != last;
+		enders->strangers += !is_thread_of(model, by, i);
 		last = by;
 	}
 	return enders->count > 0;
@@ -90,11 +101,15 @@ static bool find_enders(struct thrum__search *search, uint32_t task, unsigned mo
 
 uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
 {
+	const struct thrum__model *model = search->model;
 	struct enders enders;
 
-	/* A task that began later did not end those before it. */
+	/* A task that began later did not end those before it. A thread that ends those which it runs doesn't
+	 * end one that another thread runs now. */
 	return find_enders(search, task, 1, &enders) && enders.times[0] >= STEADY_MIN &&
-			enders.task[0] != task
+			enders.task[0] != task &&
+			(enders.strangers > 0 || !thrum__analyse_task_is_running(model, task) ||
+				is_thread_of(model, enders.task[0], task))
 		? enders.task[0]
 		: THRUM__NONE;
 }

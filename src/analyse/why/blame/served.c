@@ -321,7 +321,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_newcomers(finding, search, last, THRUM__OPEN);
 	thrum__why_add_given_up(finding, model, last, &servers);
 	if (add_last_voice(finding, model, path) ||
-		thrum__why_add_unarmed(finding, search, &servers) ||
+		thrum__why_add_unarmed(finding, search, last, &servers) ||
 		add_not_again(finding, search, path, &servers) ||
 		add_not_sent(finding, search, path, &servers) ||
 		add_missing_in_wait(finding, model, path) ||

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Finds the callback that broke its own chain. Each of its runs set a timer, which led to its next run, or
- * gave something to others. Its last run did neither, so the timer doesn't come any more, nor the callback.
+ * gave something to others. Its last run did neither, so the timer doesn't come any more, nor the callback: a
+ * message of its sender is but an answer, or somebody has asked.
  */
 #include "analyse/why/blame/blame.h"
 
 #define ARMED_MIN 5     /* so many runs that set the timer show a chain */
 #define RUNS_BACK 256   /* runs that are looked at, from the latest back */
 #define NOTES_BACK 8192 /* notes, in the same way */
+#define EDGES_BACK 64   /* edges of a task, in the same way */
 #define LONG 1000000000 /* ns without a run, */
 #define TIMES 20        /* and so many times as long as between any two runs */
 
@@ -75,8 +77,26 @@ static bool has_run_out(const struct thrum__model *model, uint32_t timer, uint32
 		thrum__why_due_of(model, timer) <= start;
 }
 
+/* Whether the latest message to a task came from one that has ended, or rests, but not for a time. So the next
+ * one may only come as an answer. A message whose sender isn't known may come without a question. */
+static bool is_left_alone(const struct thrum__model *model, uint32_t task)
+{
+	THRUM__ACTS_ON (model, task, edge, EDGES_BACK, THRUM__EDGE_LINK) {
+		uint32_t from = thrum__why_known(model, THRUM__EDGE(model, edge, from));
+		uint32_t lane = thrum__why_last_lane(model, from), rest;
+
+		if (lane == THRUM__NONE || !thrum__analyse_task_is_pending(model, from))
+			return from != THRUM__NONE;
+		rest = thrum__why_resting(model, &model->lanes[lane]);
+		return rest != THRUM__NONE &&
+			!thrum__why_rests_for(model, rest, THRUM__REASON_BLOCKED_FOR_A_TIME) &&
+			!thrum__why_rests_for(model, rest, THRUM__REASON_WORK_FOR_A_TIME);
+	}
+	return false;
+}
+
 bool thrum__why_add_unarmed(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_servers *servers)
+	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t task = servers->task[0], timer = THRUM__NONE, last, before, armed = 0;
@@ -88,7 +108,9 @@ bool thrum__why_add_unarmed(struct thrum__finding *finding, const struct thrum__
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
 		return false;
 	last = THRUM__TASK(model, task, run);
-	if (!thrum__model_has_row(&model->runs, last) || !thrum__why_is_without_effect(model, task))
+	if (!thrum__model_has_row(&model->runs, last) ||
+		!thrum__why_is_without_effect(model, task) ||
+		!(is_left_alone(model, task) || thrum__why_has_asked(model, link)))
 		return false;
 	before = THRUM__RUN(model, last, prev);
 	deeds.edge = THRUM__TASK(model, task, edge_out);

@@ -363,7 +363,7 @@ static bool is_unarmed(const struct thrum__search *search, const struct thrum__w
 	if (!last)
 		return false;
 	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
-	return thrum__why_add_unarmed(NULL, search, &servers) ||
+	return thrum__why_add_unarmed(NULL, search, last, &servers) ||
 		thrum__why_put_off_server(search, last, &servers, &by) != THRUM__NONE;
 }
 

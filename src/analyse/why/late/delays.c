@@ -86,8 +86,19 @@ struct marked {
 	unsigned left;
 };
 
+/* Whether a process has only two lanes whose threads live: these. */
+static bool are_only_lanes(const struct thrum__model *model, uint32_t one, uint32_t other)
+{
+	THRUM__EACH_LANE (model, lane)
+		if (lane != &model->lanes[one] && lane != &model->lanes[other] &&
+			lane->process == model->lanes[one].process &&
+			thrum__analyse_task_is_pending(model, lane->task))
+			return false;
+	return true;
+}
+
 /* The lane on which all ran that a task made ready last, as far as they ran; NONE: there is none, or there
- * are several. */
+ * are several, or a thread beside that and the maker's, which may be there for just this task. */
 static uint32_t lane_of_siblings(const struct thrum__model *model, uint32_t maker)
 {
 	uint32_t lane = THRUM__NONE;
@@ -103,7 +114,9 @@ static uint32_t lane_of_siblings(const struct thrum__model *model, uint32_t make
 			return THRUM__NONE;
 		lane = on;
 	}
-	return lane;
+	return lane != THRUM__NONE && are_only_lanes(model, lane, THRUM__TASK(model, maker, lane))
+		? lane
+		: THRUM__NONE;
 }
 
 /* The lane on which a task that never ran would run: that of one like it, or of others that the same task

@@ -219,7 +219,7 @@ static bool is_abandoned(struct thrum__search *search, const struct thrum__why_p
 		thrum__why_abandoner(search, path->leaf, &count) != THRUM__NONE;
 }
 
-/* Whether a thread that serves the leaf may just compute for long. */
+/* Whether a thread that serves the leaf may just compute for long, or answers when its time limit is over. */
 static bool is_served_by_busy(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -232,7 +232,10 @@ static bool is_served_by_busy(const struct thrum__search *search,
 	thrum__why_servers_of(search->model, path->leaf, last->task, &servers);
 	return thrum__why_able_servers(search, path->leaf, &servers, &first) > 0 &&
 		THRUM__TASK(search->model, servers.task[first], kind) == THRUM_KIND_THREAD &&
-		thrum__why_is_busy(search, servers.task[first]);
+		(thrum__why_is_busy(search, servers.task[first]) ||
+			thrum__why_lane_rests_for(search->model,
+				thrum__why_last_lane(search->model, servers.task[first]),
+				THRUM__REASON_WORK_FOR_A_TIME));
 }
 
 /* Whether a task never ran, and a thread that did nothing so far may be to run it: it may sleep unseen. */

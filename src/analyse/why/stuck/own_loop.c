@@ -187,6 +187,28 @@ uint32_t thrum__why_keeper_of(const struct thrum__search *search, uint32_t objec
 							       : THRUM__NONE;
 }
 
+/* Whether a task ran on another lane than one, in a thread that lives, and was made elsewhere, as a job of a pool:
+ * then others like it may run there, too. */
+static bool is_job_beside(const struct thrum__model *model, uint32_t task, uint32_t lane)
+{
+	uint32_t on = thrum__why_last_lane(model, task);
+	int kind = THRUM__TASK(model, task, kind);
+
+	return on != THRUM__NONE && on != lane && on != THRUM__TASK(model, task, lane) &&
+		(kind == THRUM_KIND_TASK || kind == THRUM_KIND_FIBER) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		thrum__analyse_task_is_pending(model, model->lanes[on].task);
+}
+
+/* Whether other threads run jobs, too, or there are too many tasks to tell. */
+static bool are_jobs_beside(struct thrum__search *search, uint32_t lane)
+{
+	THRUM__EACH_TASK (search->model, task)
+		if (!thrum__why_spend(search, 1) || is_job_beside(search->model, task, lane))
+			return true;
+	return false;
+}
+
 uint32_t thrum__why_usual_lane(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -211,7 +233,9 @@ uint32_t thrum__why_usual_lane(struct thrum__search *search, uint32_t task)
 			return THRUM__NONE;
 		lane = on;
 	}
-	return count >= RAN_MIN ? lane : THRUM__NONE;
+	return count >= RAN_MIN && lane != THRUM__NONE && !are_jobs_beside(search, lane)
+		? lane
+		: THRUM__NONE;
 }
 
 /* ---- Loops within loops -------------------------------------------------------------------- */

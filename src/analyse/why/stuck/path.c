@@ -361,6 +361,17 @@ static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
 	return keeper_on(search, task, carrier_of(search->model, task));
 }
 
+/* The task that is blocked on the lane on which all like a task ran that is ready; an idle thread doesn't know of
+ * it. NONE: there is none. */
+static uint32_t usual_keeper(struct thrum__search *search, uint32_t task)
+{
+	uint32_t keeper = keeper_on(search, task, thrum__why_usual_lane(search, task));
+
+	return keeper != THRUM__NONE && !thrum__analyse_task_is_lane(search->model, keeper)
+		? keeper
+		: THRUM__NONE;
+}
+
 /* If a thread's own task waits for nothing, or a handle or timer that serves the object before it, but
  * another task is blocked on the thread, makes *link lead to that one. The same for a task that is ready,
  * if all like it ran there. */
@@ -370,12 +381,8 @@ static bool thread_wait(struct thrum__search *search, const struct thrum__why_pa
 	bool is_lane = thrum__analyse_task_is_lane(search->model, task);
 	uint32_t keeper = keeper_of(search, task);
 
-	if (!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served)) {
-		keeper = keeper_on(search, task, thrum__why_usual_lane(search, task));
-		/* An idle thread doesn't know of it. */
-		if (keeper != THRUM__NONE && thrum__analyse_task_is_lane(search->model, keeper))
-			return false;
-	}
+	if (!is_lane && (path->length == 0 || !path->links[path->length - 1].is_served))
+		keeper = usual_keeper(search, task);
 	if (keeper == THRUM__NONE)
 		return false;
 	link->is_carried = !is_lane;
@@ -387,7 +394,8 @@ static bool thread_wait(struct thrum__search *search, const struct thrum__why_pa
 }
 
 /* If all that served an object ran on a lane that a task keeps which waits for the object itself, or for one
- * of the path, makes *link lead to that task. */
+ * of the path, makes *link lead to that task. Not if another thread may go on, as that may serve the object for
+ * the first time. */
 static bool keeping_wait(struct thrum__search *search, struct thrum__why_path *path,
 	uint32_t object, struct thrum__why_link *link)
 {
@@ -396,7 +404,8 @@ static bool keeping_wait(struct thrum__search *search, struct thrum__why_path *p
 	bool is_closed = false;
 
 	if (keeper == THRUM__NONE || !blocked_waits(search, keeper, THRUM__NONE, &waits) ||
-		(waits.waits[0].on != object && !leads_back(search, keeper, &is_closed)))
+		(waits.waits[0].on != object && !leads_back(search, keeper, &is_closed)) ||
+		!thrum__why_all_look(search, keeper, waits.waits[0].since))
 		return false;
 	path->is_guessed = true;
 	link->is_carried = true;

@@ -641,7 +641,7 @@ static struct thrum__why_missed find_missed(struct thrum__search *search,
 		&servers);
 	if (thrum__why_have_ceased(search, path, &servers) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
-		thrum__why_add_unarmed(NULL, search, &servers) ||
+		thrum__why_add_unarmed(NULL, search, thrum__why_path_last(path), &servers) ||
 		thrum__why_lacks_room(search, path, &servers))
 		missed.signal = THRUM__NONE;
 	return missed;

@@ -118,7 +118,7 @@ int thrum__why_object_evidence(struct thrum__search *search, const struct thrum_
 		thrum__why_is_at_standstill(search, last) ||
 		thrum__why_own_turn(search, path) != THRUM__NONE ||
 		thrum__why_add_own_queue(NULL, search, path) ||
-		thrum__why_add_unarmed(NULL, search, &servers) ||
+		thrum__why_add_unarmed(NULL, search, last, &servers) ||
 		thrum__why_not_again(search, last, &servers).kind >= 0 ||
 		thrum__why_not_sent_again(search, last, &servers).task != THRUM__NONE ||
 		thrum__why_no_pair_reply(search, last, &unreplied))
