@@ -93,7 +93,7 @@ verify:
 	@tools/setup build verify
 	@BUILD=$(BUILD) sh tools/verify.sh
 
-# Tests that take hours. STEPS: some of kill, live, verify, mutate, first and fuzz.
+# Tests that take hours. STEPS: some of night, kill, live, verify, mutate, first and fuzz.
 STEPS =
 test-slow: all
 	@tools/setup build test verify fuzz packages

@@ -375,7 +375,7 @@ static void check_example(const char *example)
 	snprintf(program, sizeof program, "%s/examples/%s", getenv("BUILD") ? getenv("BUILD") : "",
 		example);
 	if (access(program, X_OK) != 0) {
-		printf("skipped: examples/%s isn't built\n", example);
+		printf("skipped: %s isn't built\n", program);
 		skip();
 	}
 	for (int seconds = 1;; seconds *= 2) {

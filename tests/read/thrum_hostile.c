@@ -221,7 +221,7 @@ static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint
 
 	assert_non_null(bytes);
 	memcpy(bytes, specimen->recording.bytes, specimen->size);
-	unsigned step = rounds(1, 5);
+	unsigned step = rounds(1, 8);
 
 	for (uint64_t byte = offset; byte < offset + size; byte++) {
 		for (unsigned bit = byte % step; bit < 8; bit += step) {

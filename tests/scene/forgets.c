@@ -12,6 +12,7 @@
 #include "laid_out.h"
 #include "report/document/document.h"
 #include "report/table/table.h"
+#include "rounds.h"
 #include "scene/scene.h"
 #include "words/words.h"
 
@@ -204,7 +205,7 @@ static bool has_forgotten(const struct thrum__model_rows *rows)
 static void forgets_while_it_is_looked_at(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 8; seed++) {
+	for (uint64_t seed = 1; seed <= rounds(8, 4); seed++) {
 		struct thrum_event *events = make_events(seed, EVENTS);
 		const struct thrum__scene_options options = {.by_lane = seed % 4 == 0};
 		struct thrum__model *model = layout_model(events, 0);

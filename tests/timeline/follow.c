@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "laid_out.h"
+#include "rounds.h"
 
 struct follower {
 	struct thrum__model *model;
@@ -216,14 +217,14 @@ static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compar
 static void pieces_are_as_the_whole(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 60; seed++)
+	for (uint64_t seed = 1; seed <= rounds(60, 18); seed++)
 		follow(seed, 1500, 1u << seed % 9, 7);
 }
 
 static void many_tracks_are_followed(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 4; seed++)
+	for (uint64_t seed = 1; seed <= rounds(4, 2); seed++)
 		follow(seed, 20000, 3000, 1);
 }
 
@@ -232,7 +233,7 @@ static void forgotten_items_go(void **state)
 	uint32_t count = 60000, piece = 700;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 6; seed++) {
+	for (uint64_t seed = 1; seed <= rounds(6, 3); seed++) {
 		struct thrum_event *events = layout_events(seed, count, 1 + seed % 3);
 		struct follower f;
 

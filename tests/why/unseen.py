@@ -281,10 +281,11 @@ def pack(names, folder):
 
 
 def test(cases):
-    """No kept recording gets a worse grade than before. A sanitizer is slow, and gets a twelfth: the same ones,
-    also when others join."""
+    """No kept recording gets a worse grade than before. A sanitizer is slow, and gets a twelfth, or the part that
+    UNSEEN_SHARE says: the same ones, also when others join."""
     worse = 0
-    share = 1 if os.environ.get("SANITIZE", "none") == "none" else 12
+    is_plain = os.environ.get("SANITIZE", "none") == "none"
+    share = 1 if is_plain else int(os.environ.get("UNSEEN_SHARE", "12"))
     with open(GRADES, encoding="utf-8") as lines:
         before = dict(line.rstrip("\n").split("\t") for line in lines)
     with tempfile.TemporaryDirectory(prefix="thrum-") as folder:
