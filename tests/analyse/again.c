@@ -358,8 +358,8 @@ static void the_timer_of_an_answer_is_put_off(void **state)
 	expect(-1, 0, 0, 0);
 }
 
-/* The timer 5 serves the mixer's wait for a stream. It may ask the handle 7, waits again, and two handles named
- * alike set the timer anew, each after 15 ms; once `between` happens. */
+/* The timer 5 serves the mixer's wait for a stream. It may ask the handle 7, waits again, and two handles
+ * named alike set the timer anew, each after 15 ms; once `between` happens. */
 static void tell_debounce_after(const char *ask, const char *second, const char *between)
 {
 	begin();

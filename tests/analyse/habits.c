@@ -141,6 +141,57 @@ static void a_thread_answers_no_more(void **state)
 	expect_first(THRUM__STEP_PENDING, 14, 0);
 }
 
+/* The thread 3 runs jobs that the thread 1 made, and ends them. The first one waits, or the thread 4 runs it.
+ * Then the thread 3 is blocked. */
+static void tell_jobs(bool runs)
+{
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		   "0 @1 create - 3 thread\n0 @1 label 3 \"first\n0 @1 switch 3\n"
+		   "0 @2 create - 4 thread\n0 @2 label 4 \"second\n0 @2 switch 4\n");
+	for (int i = 10; i < 15; i++) {
+		story_tell("%d0" MS "create 1 %d task\n%d0" MS "label %d \"job %d\n%d0" MS
+			   "should-resolve %d\n",
+			i, i, i, i, i, i, i);
+		if (i > 10)
+			story_tell("%d0" MS "@1 switch %d\n%d1" MS "@1 switch 3\n%d1" MS
+				   "@1 resolve 3 %d\n",
+				i, i, i, i, i);
+		else if (runs)
+			story_tell("100" MS "@2 switch 10\n");
+	}
+	story_tell("150" MS "suspend \"wait for work\n150" MS "@1 create 3 20 task\n150" MS
+		   "@1 label 20 \"mail\n150" MS "@1 switch 20\n150" MS
+		   "@1 create 20 21 request\n150" MS "@1 wait 20 21\n150" MS
+		   "@1 suspend \"blocked by the outside\n9000" MS "@3 create - 5 thread\n");
+}
+
+/* Whether a finding begins with the thread 3, which should end the first job. */
+static bool blames_thread(bool runs)
+{
+	bool is_so = false;
+
+	tell_jobs(runs);
+	story.model = story_model(story_told(), false);
+	story.model->ending = THRUM_ENDING_KILLED;
+	story_find(story.model, &story.findings);
+	for (uint32_t i = 0; i < story.findings.count; i++) {
+		const struct thrum__step *step = story.findings.findings[i].steps;
+
+		is_so |= step->kind == THRUM__STEP_SHOULD_GO_ON &&
+			step->task == story_task(story.model, 3);
+	}
+	finish();
+	return is_so;
+}
+
+static void a_thread_does_not_end_what_another_runs(void **state)
+{
+	(void)state;
+	assert_true(blames_thread(false));
+	assert_false(blames_thread(true));
+}
+
 /* Two workers, 3 and 4, resolve files, as `order` tells; both end, the second one only if `ends`. */
 static void tell_workers(const char *order, bool ends)
 {
@@ -581,6 +632,7 @@ int main(void)
 		cmocka_unit_test(one_task_ends_all),
 		cmocka_unit_test(a_part_fails),
 		cmocka_unit_test(a_thread_answers_no_more),
+		cmocka_unit_test(a_thread_does_not_end_what_another_runs),
 		cmocka_unit_test(workers_end_one_after_the_other),
 		cmocka_unit_test(one_thread_ends_all),
 		cmocka_unit_test(an_end_is_not_noticed),

@@ -400,6 +400,11 @@ static void by_those_that_its_maker_began(void **state)
 		"2" MS "create 1 6 task\n2" MS "ready 1 6\n2" MS "@2 create - 8 thread\n2" MS
 		"@2 switch 6\n3" MS "@2 resolve 6 6\n3" MS "@2 switch 8\n");
 	expect_others(lines);
+	/* Another thread may be there for the music, and still logs in at a server. */
+	tell_tiles(lines, sizeof lines,
+		"2" MS "@2 create - 8 thread\n2" MS "@2 switch 8\n2" MS
+		"@2 suspend \"blocked by the outside\n");
+	expect_others(lines);
 }
 
 /* A source sleeps in each of its turns, while the handle 5, of a name, is ready for so many turns. */

@@ -80,7 +80,8 @@ static bool is_meant_absolute(const struct timespec *time, const struct timespec
 {
 	int64_t left = ns_of(time) - ns_of(now);
 
-	return ns_of(now) >= LONG_UP && left > 0 && left < INTERVAL &&
+	/* A round time was chosen, and not taken from the clock. */
+	return ns_of(now) >= LONG_UP && left > 0 && left < INTERVAL && ns_of(time) % ROUND != 0 &&
 		left % ROUND >= ROUND - SHORTLY;
 }
 

@@ -28,16 +28,17 @@ void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint
 
 #define THRUM__PUT_OFF 20 /* so often a timer was due anew that it may never come */
 
-/* Finds why nobody serves an object any more, for which a link waits: the task that served it was made
- * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again; or
- * each timer that asked for it made another one in case that no answer comes, but the last one did not
- * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the
- * wait began, which others set, too; or the server is a timer that is put off so (PUT_OFF). The kind is -1 if it is none of them. */
+/* Finds why nobody serves an object any more, for which a link waits: the task that served it was made anew
+ * for each wait but this one; or all events that serve it had a time-out, and weren't started again; or each
+ * timer that asked for it made another one in case that no answer comes, but the last one did not
+ * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the wait
+ * began, which others set, too; or the server is a timer that is put off so (PUT_OFF). The kind is -1 if it
+ * is none of them. */
 struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struct thrum__why_link *,
 	const struct thrum__why_servers *);
 
-/* Whether the task of a link told others something since it was served last: it may have asked. Else it may wait
- * for an event that is to come rarely, such as that nothing comes any more. */
+/* Whether the task of a link told others something since it was served last: it may have asked. Else it may
+ * wait for an event that is to come rarely, such as that nothing comes any more. */
 bool thrum__why_has_asked(const struct thrum__model *, const struct thrum__why_link *);
 
 /* The timer that alone serves an object, if one task that is no timer sets it anew, again and again since the
@@ -281,10 +282,10 @@ uint32_t thrum__why_sibling_ender(struct thrum__search *, uint32_t task, uint32_
 
 /* ---- Callbacks that broke their own chain (unarmed.c) ------------------------------------------ */
 
-/* Whether a single callback serves a link's object, each of its runs set one timer that led to its next run, or
- * gave something to others, and its last run did neither, long ago. It is known that it is called for answers
- * only, or the link's task has asked. If so, and the finding isn't NULL, adds a step that tells it. Looks at a
- * bounded number of runs. */
+/* Whether a single callback serves a link's object, each of its runs set one timer that led to its next run,
+ * or gave something to others, and its last run did neither, long ago. It is known that it is called for
+ * answers only, or the link's task has asked. If so, and the finding isn't NULL, adds a step that tells it.
+ * Looks at a bounded number of runs. */
 bool thrum__why_add_unarmed(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_link *, const struct thrum__why_servers *);
 

@@ -77,8 +77,8 @@ static bool has_run_out(const struct thrum__model *model, uint32_t timer, uint32
 		thrum__why_due_of(model, timer) <= start;
 }
 
-/* Whether the latest message to a task came from one that has ended, or rests, but not for a time. So the next
- * one may only come as an answer. A message whose sender isn't known may come without a question. */
+/* Whether the latest message to a task came from one that has ended, or rests, but not for a time. So the
+ * next one may only come as an answer. A message whose sender isn't known may come without a question. */
 static bool is_left_alone(const struct thrum__model *model, uint32_t task)
 {
 	THRUM__ACTS_ON (model, task, edge, EDGES_BACK, THRUM__EDGE_LINK) {

@@ -187,8 +187,8 @@ uint32_t thrum__why_keeper_of(const struct thrum__search *search, uint32_t objec
 							       : THRUM__NONE;
 }
 
-/* Whether a task ran on another lane than one, in a thread that lives, and was made elsewhere, as a job of a pool:
- * then others like it may run there, too. */
+/* Whether a task ran on another lane than one, in a thread that lives, and was made elsewhere, as a job of a
+ * pool: then others like it may run there, too. */
 static bool is_job_beside(const struct thrum__model *model, uint32_t task, uint32_t lane)
 {
 	uint32_t on = thrum__why_last_lane(model, task);

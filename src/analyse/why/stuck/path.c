@@ -361,8 +361,8 @@ static uint32_t keeper_of(const struct thrum__search *search, uint32_t task)
 	return keeper_on(search, task, carrier_of(search->model, task));
 }
 
-/* The task that is blocked on the lane on which all like a task ran that is ready; an idle thread doesn't know of
- * it. NONE: there is none. */
+/* The task that is blocked on the lane on which all like a task ran that is ready; an idle thread doesn't
+ * know of it. NONE: there is none. */
 static uint32_t usual_keeper(struct thrum__search *search, uint32_t task)
 {
 	uint32_t keeper = keeper_on(search, task, thrum__why_usual_lane(search, task));
@@ -394,8 +394,8 @@ static bool thread_wait(struct thrum__search *search, const struct thrum__why_pa
 }
 
 /* If all that served an object ran on a lane that a task keeps which waits for the object itself, or for one
- * of the path, makes *link lead to that task. Not if another thread may go on, as that may serve the object for
- * the first time. */
+ * of the path, makes *link lead to that task. Not if another thread may go on, as that may serve the object
+ * for the first time. */
 static bool keeping_wait(struct thrum__search *search, struct thrum__why_path *path,
 	uint32_t object, struct thrum__why_link *link)
 {

@@ -199,8 +199,8 @@ bool thrum__why_is_at_standstill(struct thrum__search *, const struct thrum__why
  * so. O(signals). */
 uint32_t thrum__why_keeper_of(const struct thrum__search *, uint32_t object);
 
-/* The lane on which all like a task ran, three or more, if it is ready and hasn't run, and no other thread runs
- * jobs that are made elsewhere; or NONE. O(tasks). */
+/* The lane on which all like a task ran, three or more, if it is ready and hasn't run, and no other thread
+ * runs jobs that are made elsewhere; or NONE. O(tasks). */
 uint32_t thrum__why_usual_lane(struct thrum__search *, uint32_t task);
 
 /* The task that became ready since the path's last task, a callback, began to run. That one waits for a
