@@ -76,11 +76,11 @@ static bool is_ground(const struct thrum__model *model, uint32_t task)
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-/* The kind that stands for a task's in a group. A promise with a label may be that of a bind, a map or a try:
- * that depends on whether what it was made from had ended. */
+/* The kind that stands for a task's in a group. A promise with a label may be that of a bind or a map: that
+ * depends on whether what it was made from had ended. */
 static unsigned class_of(uint8_t kind)
 {
-	return kind == THRUM_KIND_MAP || kind == THRUM_KIND_TRY ? THRUM_KIND_BIND : kind;
+	return kind == THRUM_KIND_MAP ? THRUM_KIND_BIND : kind;
 }
 
 static bool is_alnum(char c)
@@ -266,6 +266,25 @@ static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_
 	return group_of(comparison, FLAT, kind_of(comparison, group), pattern, size, flat);
 }
 
+/* A promise for what is done with a permit is a try, or a bind if it has to wait for the permit. So that a
+ * recording has only one of both is no difference. */
+static void join_permits(const struct thrum__comparison *comparison, uint8_t *everywhere)
+{
+	for (uint32_t group = 0; group < comparison->groups.count; group++) {
+		uint64_t number = comparison->groups.keys[group].number;
+		size_t size;
+		const char *name = thrum__diff_group_name(comparison, group, &size);
+		uint32_t other;
+
+		if (number != ((uint64_t)FLAT << 8 | THRUM_KIND_TRY))
+			continue;
+		other = thrum__base_keys_find(&comparison->groups,
+			(uint64_t)FLAT << 8 | THRUM_KIND_BIND, name, size);
+		if (other != UINT32_MAX)
+			everywhere[group] = everywhere[other] |= everywhere[group];
+	}
+}
+
 /* Finds the flat group of each group, and which recordings have tasks that belong there. */
 static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, uint32_t count,
 	uint32_t *flat)
@@ -280,6 +299,7 @@ static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, ui
 		return -THRUM_E_MEMORY;
 	for (uint32_t group = 0; group < count; group++)
 		everywhere[flat[group]] |= in[group];
+	join_permits(comparison, everywhere);
 	comparison->in = everywhere;
 	return 0;
 }
