@@ -23,10 +23,18 @@ static void after_every_instruction(void **state)
 	}
 }
 
+static void after_one_instruction(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
+		step_to_each(UINT64_C(64) << 20, kind);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(after_every_instruction),
+		cmocka_unit_test(after_one_instruction),
 	};
 
 	if (!steps_init())
